@@ -165,7 +165,7 @@ def _keyed(model: type[E], path: Path, *named_by_key: str) -> dict[str, E]:
     entries: dict[str, E] = {}
     for key, fields in document.items():
         if isinstance(fields, Mapping):
-            fields = {name: key for name in named_by_key} | dict(fields)
+            fields = dict.fromkeys(named_by_key, key) | dict(fields)
         entries[str(key)] = _entry(model, path, str(key), fields)
     return entries
 
