@@ -68,14 +68,16 @@ def test_one_id_one_number_and_one_name_one_artefact(tmp_path: Path) -> None:
         out.table("t", pd.DataFrame({"x": [1]}), of=amount())
 
 
-def test_nan_is_no_number_but_not_evaluable_is_an_answer(tmp_path: Path) -> None:
+def test_not_evaluable_is_an_answer_and_infinity_is_none(tmp_path: Path) -> None:
     out = results(tmp_path / "r")
-    with pytest.raises(ValueError, match="cannot be published"):
-        out.number("a", float("nan"), "s", of=amount())
+    with pytest.raises(ValueError, match="infinity cannot be published"):
+        out.number("a", float("inf"), "s", of=amount())
     out.number("b", None, "s", of=amount())
+    out.number("c", float("nan"), "s", of=amount())
     out.finish()
-    assert numbers(tmp_path / "r")["b"]["value"] is None
-    assert numbers(tmp_path / "r")["b"]["text"] == "not evaluable"
+    for name in ("b", "c"):
+        assert numbers(tmp_path / "r")[name]["value"] is None
+        assert numbers(tmp_path / "r")[name]["text"] == "not evaluable"
 
 
 def test_parameters_that_redefine_a_number_are_on_record(tmp_path: Path) -> None:

@@ -200,7 +200,8 @@ def step(layer: Layer) -> Callable[[Callable[P, R]], Callable[P, R]]:
                     f"rule 'a step returns a carrier': {function.__name__} returned a bare "
                     f"{type(result).__name__}; allowed is a Carrier"
                 )
-            skipped = [name for c in (*carriers, result) for name in c.not_evaluable]
+            everyone: list[Carrier] = [*carriers, result]
+            skipped = [name for carrier in everyone for name in carrier.not_evaluable]
             return dataclasses.replace(
                 result, evidence=joined, not_evaluable=tuple(dict.fromkeys(skipped))
             )

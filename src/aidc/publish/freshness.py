@@ -28,7 +28,7 @@ def dependencies() -> dict[str, Any]:
     modules = {
         name: file_hash(Path(module.__file__))
         for name, module in sorted(sys.modules.items())
-        if name.split(".")[0] == "aidc" and getattr(module, "__file__", None)
+        if name.split(".")[0] == "aidc" and module.__file__
     }
     files = {_stored_name(path): file_hash(path) for path in paths.recorded_inputs()}
     return {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -89,7 +90,7 @@ class Results:
         number_id : str
             Subject, quantity with unit, statistic: ``"pool.duration_s.p50"``.
         value : float, str or None
-            None says that this data cannot answer; NaN and infinity are refused.
+            None or NaN says that this data cannot answer; infinity is refused.
         unit : str
             Unit in the field's usual notation; "" for a pure number.
         of : Carrier
@@ -101,7 +102,7 @@ class Results:
         EvidenceError
             If ``of`` carries no evidence, or the id was used already.
         ValueError
-            If ``value`` is not finite.
+            If ``value`` is infinite.
         """
         if number_id in self._numbers:
             raise EvidenceError(
@@ -202,13 +203,15 @@ def footer(of: Carrier) -> str:
 def _plain(value: object) -> int | float | str | None:
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or isinstance(value, (int, float, str)):
-        if isinstance(value, float) and not np.isfinite(value):
-            raise ValueError(f"{value} cannot be published; pass None for 'not evaluable'")
+    if value is None or isinstance(value, (int, str)):
         return value
-    raise EvidenceError(
-        f"rule 'a number is one value': got {type(value).__name__}; allowed are int, float, str"
-    )
+    if not isinstance(value, float):
+        raise EvidenceError(
+            f"rule 'a number is one value': got {type(value).__name__}; allowed are int, float, str"
+        )
+    if math.isinf(value):
+        raise ValueError("infinity cannot be published")
+    return None if math.isnan(value) else value
 
 
 def _write_json(path: Path, document: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pandas as pd
 
 from aidc.evidence import Carrier, Evidence, Layer, Provenance
@@ -18,6 +19,7 @@ from aidc.standin.targets import FOUR_TYPES, KEY, TYPES, Target, cumulative, tar
 
 TIMES: Final = ("submit_time", "start_time", "end_time")
 EXACT, APPROXIMATE, FREE = "exact", "approximate", "free"
+_CURVE_POINTS: Final = 300
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,7 @@ def read_rows(path: Path) -> pd.DataFrame:
 
 
 def _cumulative_counts(jobs: pd.DataFrame) -> Iterator[tuple[str, Target, float]]:
-    populations = {name: jobs[jobs["type"] == name] for name in TYPES}
-    populations["ALL_GPU"] = jobs[jobs["gpu_num"] > 0]
+    populations = {name: _population(jobs, name) for name in (*TYPES, "ALL_GPU")}
     for row in cumulative().itertuples():
         members = populations[str(row.population)][str(row.field)]
         published = Target(int(str(row.jobs)), "jobs", EXACT, 0, "figures")
@@ -191,13 +192,14 @@ class Fit(Carrier):
     ----------
     report : pandas.DataFrame
         See `fit_report`.
-    curves : pandas.DataFrame
-        The published cumulative counts as shares: ``population``, ``field``, ``le``,
-        ``published_share``, ``drawn_share``.
+    published, drawn : pandas.DataFrame
+        Cumulative shares, as published and of the drawn rows between the published
+        thresholds too: ``population``, ``field``, ``le``, ``share``.
     """
 
     report: pd.DataFrame
-    curves: pd.DataFrame
+    published: pd.DataFrame
+    drawn: pd.DataFrame
 
     @property
     def targets(self) -> int:
@@ -217,18 +219,35 @@ def fit(path: Path) -> Fit:
     targets has met them by construction.
     """
     jobs = read_rows(path)
-    report = fit_report(jobs)
     published = cumulative()
-    drawn = report.set_index("target")["drawn"]
-    keys = [
-        f"{row.population}.{row.field}.le_{row.le}" for row in published.itertuples(index=False)
-    ]
-    curves = published[["population", "field", "le"]].assign(
-        published_share=published["jobs"] / published["n_jobs"],
-        drawn_share=drawn.loc[keys].to_numpy(float) / published["n_jobs"],
+    share = published["jobs"] / published["n_jobs"]
+    curves = published.groupby(["population", "field"])["le"].agg(["min", "max"])
+    return Fit(
+        report=fit_report(jobs),
+        published=published[["population", "field", "le"]].assign(share=share),
+        drawn=pd.concat(
+            [
+                _curve(jobs, str(population), str(field), least, most)
+                for (population, field), (least, most) in zip(
+                    curves.index, curves.to_numpy(), strict=True
+                )
+            ],
+            ignore_index=True,
+        ),
+        evidence=Evidence(Layer.OBSERVED, Provenance.SYNTHETIC, frozenset({KEY})),
     )
-    evidence = Evidence(Layer.OBSERVED, Provenance.SYNTHETIC, frozenset({KEY}))
-    return Fit(report=report, curves=curves, evidence=evidence)
+
+
+def _curve(jobs: pd.DataFrame, population: str, field: str, least: int, most: int) -> pd.DataFrame:
+    """Return the cumulative shares of a population between two thresholds."""
+    ordered = np.sort(_population(jobs, population)[field].to_numpy())
+    le = np.unique(np.geomspace(least, most, _CURVE_POINTS).round())
+    share = np.searchsorted(ordered, le, side="right") / len(ordered)
+    return pd.DataFrame({"population": population, "field": field, "le": le, "share": share})
+
+
+def _population(jobs: pd.DataFrame, name: str) -> pd.DataFrame:
+    return jobs[jobs["gpu_num"] > 0] if name == "ALL_GPU" else jobs[jobs["type"] == name]
 
 
 def fit_report(jobs: pd.DataFrame) -> pd.DataFrame:
