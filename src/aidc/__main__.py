@@ -14,7 +14,7 @@ from aidc.evidence import EvidenceError, InputError
 from aidc.evidence.registry import load_claims
 from aidc.observed.fetch import fetch as fetch_sources
 from aidc.publish.accept import accept as accept_run
-from aidc.publish.ledger import VerdictKind, read_numbers, verdict_table, verdicts
+from aidc.publish.ledger import disagreements, read_numbers, verdict_table, verdicts
 from aidc.run import default_folder, notebooks, plan, read_parameters
 from aidc.run import run as run_notebooks
 
@@ -90,7 +90,7 @@ def check(folder: Path | None) -> None:
     for row in rows.itertuples(index=False):
         table.add_row(*row)
     _console().print(table)
-    if any(v.kind is VerdictKind.DIFFERS for v in found):
+    if disagreements(found):
         sys.exit(1)
 
 

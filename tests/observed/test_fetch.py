@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from aidc.evidence import InputError
 from aidc.evidence.registry import Source, load_sources
 from aidc.observed.fetch import fetch, verify
+from tests.local_server import serving
 
 CONTENT = b"job_id,user\n1,u1\n" * 1000
 SLOW_S = 1.0
@@ -52,24 +52,11 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-class Server(ThreadingHTTPServer):
-    """One that waits for its answers to end when it is closed."""
-
-    daemon_threads = False
-
-    def handle_error(self, *_: object) -> None:
-        """Say nothing of clients that hang up."""
-
-
 @pytest.fixture
-def server() -> Iterator[ThreadingHTTPServer]:
+def server() -> Iterator[str]:
     Handler.requested = []
-    with Server(("127.0.0.1", 0), Handler) as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield running
-        running.shutdown()
-        thread.join()
+    with serving(Handler) as address:
+        yield address
 
 
 def git_blob(content: bytes) -> str:
@@ -91,15 +78,13 @@ def source(url: str = "http://127.0.0.1:9/", **known: object) -> Source:
     )
 
 
-def get(server: ThreadingHTTPServer, path: str, cache: Path, **options: float) -> Path:
-    url = f"http://127.0.0.1:{server.server_address[1]}/{path}"
+def get(server: str, path: str, cache: Path, **options: float) -> Path:
+    url = f"{server}/{path}"
     settings = {"retries": 0, "timeout_s": 5.0} | options
     return fetch(["jobs"], cache, sources={"jobs": source(url)}, **settings)["jobs"]  # type: ignore[arg-type]
 
 
-def test_a_good_file_is_fetched_once_and_then_reused_offline(
-    server: ThreadingHTTPServer, tmp_path: Path
-) -> None:
+def test_a_good_file_is_fetched_once_and_then_reused_offline(server: str, tmp_path: Path) -> None:
     path = get(server, "good", tmp_path)
     assert path == tmp_path / "jobs.csv"
     assert path.read_bytes() == CONTENT
@@ -118,7 +103,7 @@ def test_a_good_file_is_fetched_once_and_then_reused_offline(
     ],
 )
 def test_a_failed_download_leaves_nothing_behind(
-    server: ThreadingHTTPServer, tmp_path: Path, path: str, message: str
+    server: str, tmp_path: Path, path: str, message: str
 ) -> None:
     with pytest.raises(InputError, match=f"source jobs: .*{message}") as error:
         get(server, path, tmp_path, timeout_s=SLOW_S / 5)
@@ -133,24 +118,20 @@ def test_a_refused_connection_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_broken_download_is_tried_again(
-    server: ThreadingHTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pooch.core.time.sleep", lambda _: None)
     assert get(server, "flaky", tmp_path, retries=1).read_bytes() == CONTENT
     assert Handler.requested == ["/flaky", "/flaky"]
 
 
-def test_what_the_server_does_not_have_is_asked_for_once(
-    server: ThreadingHTTPServer, tmp_path: Path
-) -> None:
+def test_what_the_server_does_not_have_is_asked_for_once(server: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="404"):
         get(server, "missing", tmp_path, retries=3)
     assert Handler.requested == ["/missing"]
 
 
-def test_a_bad_cached_file_is_reported_and_kept(
-    server: ThreadingHTTPServer, tmp_path: Path
-) -> None:
+def test_a_bad_cached_file_is_reported_and_kept(server: str, tmp_path: Path) -> None:
     (tmp_path / "jobs.csv").write_bytes(b"mine")
     with pytest.raises(
         InputError,

@@ -7,7 +7,7 @@ import pytest
 
 from aidc.evidence import InputError
 from aidc.evidence.registry import Claim, Source
-from aidc.publish.ledger import read_numbers, verdict_table, verdicts
+from aidc.publish.ledger import disagreements, read_numbers, verdict_table, verdicts
 
 SOURCES = {
     "acme-seren": Source(
@@ -88,6 +88,25 @@ def test_tolerance_is_absolute_and_inclusive(value: float, verdict: str) -> None
     numbers = {"pool.jobs": number(value, "verified", "acme-seren")}
     found = verdicts([claim(exact=False, tolerance=0.5)], numbers, SOURCES)
     assert found[0].kind.value == verdict
+
+
+@pytest.mark.parametrize(("first", "second", "open_"), [(100, 7, 0), (7, 8, 2), (100, 100, 0)])
+def test_one_reading_that_agrees_settles_a_figure(first: int, second: int, open_: int) -> None:
+    readings = [
+        claim(id="a", number="a", reading="arrivals"),
+        claim(id="b", number="b", reading="arrivals"),
+    ]
+    numbers = {
+        "a": number(first, "verified", "acme-seren"),
+        "b": number(second, "verified", "acme-seren"),
+    }
+    assert len(disagreements(verdicts(readings, numbers, SOURCES))) == open_
+
+
+def test_a_claim_without_readings_that_differs_is_a_disagreement() -> None:
+    numbers = {"pool.jobs": number(99, "verified", "acme-seren")}
+    found = verdicts([claim(), claim(id="x", number="x")], numbers, SOURCES)
+    assert [v.claim.id for v in disagreements(found)] == ["pool.jobs"]
 
 
 def test_the_table_keeps_the_order_and_says_about() -> None:

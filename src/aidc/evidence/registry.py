@@ -78,6 +78,9 @@ class Claim(_Entry):
         construction.
     number : str or None
         Id of the number that recomputes it; None while nothing does.
+    reading : str or None
+        Name of the published figure, where its text leaves open which definition it
+        means and each reading is a claim of its own: one reading that agrees is enough.
     """
 
     id: str
@@ -92,6 +95,7 @@ class Claim(_Entry):
     input: str | None = None
     calibrated: bool = False
     number: str | None
+    reading: str | None = None
     note: str | None = None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -39,15 +38,7 @@ class Verdict:
     kind: VerdictKind
 
 
-def results_root() -> Path:
-    """Return the folder of results that a book is built from.
-
-    The current run's when ``AIDC_RUN`` is set, else the accepted results.
-    """
-    return paths.run_folder() / "results" if os.environ.get(paths.RUN_VARIABLE) else paths.ACCEPTED
-
-
-def read_numbers(root: Path | None = None) -> dict[str, dict[str, Any]]:
+def read_numbers(root: Path) -> dict[str, dict[str, Any]]:
     """Return the numbers of every notebook below ``root`` by id.
 
     Each entry also holds ``notebook``, the name of the notebook that published it.
@@ -58,7 +49,7 @@ def read_numbers(root: Path | None = None) -> dict[str, dict[str, Any]]:
         If two notebooks publish the same id.
     """
     numbers: dict[str, dict[str, Any]] = {}
-    for path in sorted((root or results_root()).glob("*/numbers.json")):
+    for path in sorted(root.glob("*/numbers.json")):
         notebook = path.parent.name
         for number_id, entry in json.loads(path.read_text(encoding="utf-8"))["numbers"].items():
             if number_id in numbers:
@@ -92,6 +83,17 @@ def verdicts(
         number = numbers.get(claim.number) if claim.number else None
         found.append(Verdict(claim, number, _judge(claim, number, known)))
     return found
+
+
+def disagreements(found: Iterable[Verdict]) -> list[Verdict]:
+    """Return the verdicts that say `differs`.
+
+    Where a figure has several readings, they count only if no reading agrees.
+    """
+    listed = list(found)
+    agreeing = (VerdictKind.REPRODUCED, VerdictKind.BY_CONSTRUCTION)
+    settled = {v.claim.reading for v in listed if v.claim.reading and v.kind in agreeing}
+    return [v for v in listed if v.kind is VerdictKind.DIFFERS and v.claim.reading not in settled]
 
 
 def verdict_table(found: Iterable[Verdict]) -> pd.DataFrame:
