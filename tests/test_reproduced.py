@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
-from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -19,7 +17,7 @@ from aidc.observed.trace import JobTrace
 from aidc.publish.ledger import verdicts
 from aidc.publish.results import Results
 from aidc.standin.trace import write_trace
-from tests.local_server import serving
+from tests.local_server import serving_folder
 
 HEADER = (
     "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,"
@@ -82,12 +80,7 @@ def fetched(tmp_path: Path) -> tuple[Path, dict[str, Source]]:
     served.mkdir()
     (served / "trace.csv").write_bytes(CONTENT)
 
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    handler = functools.partial(Quiet, directory=str(served))
-    with serving(handler) as address:  # type: ignore[arg-type]
+    with serving_folder(served) as address:
         sources = registered(address)
         fetch(["acme-seren"], cache, sources=sources)
     return cache, sources

@@ -15,8 +15,8 @@ from pathlib import Path
 from aidc import paths
 from aidc.evidence import Evidence, InputError, Layer, Provenance
 from aidc.evidence.registry import Source, load_sources
-from aidc.observed.fetch import mismatch, recognise
 from aidc.observed.formats import AUTO
+from aidc.observed.identity import mismatch, recognise
 from aidc.observed.textfile import Content, checked_path
 from aidc.observed.trace import JobTrace, load_trace
 from aidc.standin import trace as standin

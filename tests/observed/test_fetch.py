@@ -13,7 +13,8 @@ import pytest
 
 from aidc.evidence import InputError
 from aidc.evidence.registry import Source, load_sources
-from aidc.observed.fetch import fetch, verify
+from aidc.observed.fetch import fetch
+from aidc.observed.identity import verify
 from tests.local_server import serving
 
 CONTENT = b"job_id,user\n1,u1\n" * 1000

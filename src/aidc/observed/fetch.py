@@ -1,4 +1,4 @@
-"""Fetch registered files and recognise them by what they hold.
+"""Fetch registered files.
 
 A download goes to a temporary file and takes its name only once its hash is the
 registered one, so a file in the cache is never replaced by anything worse.
@@ -17,7 +17,8 @@ import requests
 from aidc import paths
 from aidc.evidence import InputError
 from aidc.evidence.registry import Source, load_sources
-from aidc.observed.textfile import Content, is_compressed
+from aidc.observed.identity import mismatch
+from aidc.observed.textfile import Content
 
 # pooch's default of 1 KiB is about eight times slower.
 CHUNK_BYTES = 1 << 20
@@ -66,36 +67,6 @@ def fetch(
         )
     folder = paths.CACHE if cache is None else cache
     return {key: _fetched(known[key], folder, timeout_s, retries) for key in (keys or tuple(known))}
-
-
-def verify(path: Path, sources: Mapping[str, Source] | None = None) -> str | None:
-    """Return the key of the registered source that a file equals, if any.
-
-    A compressed copy counts as the file that it holds.
-    """
-    registry = load_sources() if sources is None else sources
-    found = recognise(Content(path, unpack=False), registry)
-    if found is None and is_compressed(path):
-        return recognise(Content(path), registry)
-    return found
-
-
-def recognise(content: Content, sources: Mapping[str, Source]) -> str | None:
-    """Return the key of the source that some content equals, if any."""
-    return next((key for key, source in sources.items() if not mismatch(content, source)), None)
-
-
-def mismatch(content: Content, source: Source) -> str | None:
-    """Return in words how content differs from a source; None if it does not."""
-    if source.bytes is not None and source.bytes != content.size:
-        return f"found {content.size} bytes, expected {source.bytes}"
-    if source.sha256 is not None and source.sha256 != content.sha256:
-        return f"found SHA-256 {content.sha256}, expected {source.sha256}"
-    if source.git_blob is not None and source.git_blob != content.git_blob:
-        return (
-            f"found git blob {content.git_blob} ({content.size} bytes), expected {source.git_blob}"
-        )
-    return None
 
 
 def _fetched(source: Source, cache: Path, timeout_s: float, retries: int) -> Path:

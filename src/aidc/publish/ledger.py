@@ -14,7 +14,6 @@ import pandas as pd
 from aidc import paths
 from aidc.evidence import InputError
 from aidc.evidence.registry import Claim, Source, load_sources
-from aidc.publish.format import display_number
 
 Number = Mapping[str, Any]
 
@@ -116,7 +115,8 @@ def verdict_table(found: Iterable[Verdict]) -> pd.DataFrame:
 
 def published_text(claim: Claim) -> str:
     """Return a claim's value as published, with "about" where the text says so."""
-    value = claim.value if isinstance(claim.value, str) else display_number(claim.value)
+    # As it was published: rounded no further.
+    value = claim.value if isinstance(claim.value, str) else f"{claim.value:,}"
     return value if claim.exact else f"about {value}"
 
 

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from aidc.evidence import Carrier, Evidence, EvidenceError, evidence_of
 from aidc.publish import freshness
 from aidc.publish.format import display_number
-from aidc.publish.style import save_svg
+from aidc.publish.style import Shown, save_svg
 
 SCHEMA = 1
 NUMBERS = "numbers.json"
@@ -131,14 +131,14 @@ class Results:
         frame.to_csv(path, index=False, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
         return frame
 
-    def figure(self, name: str, figure: Figure, of: Carrier, alt: str) -> Figure:
-        """Publish a figure as SVG with its evidence in the footer, and return it.
+    def figure(self, name: str, figure: Figure, of: Carrier, alt: str) -> Shown:
+        """Publish a figure as SVG with its evidence in the footer, and return it for display.
 
         ``alt`` says in one sentence what the figure shows, for those who cannot see it.
         """
         path = self._new_artefact(f"{name}.svg", of, alt=alt)
         save_svg(figure, path, footer(of))
-        return figure
+        return Shown(figure, alt)
 
     def finish(self) -> Path:
         """Write everything and return the folder; ``run.json`` is written last."""

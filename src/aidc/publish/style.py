@@ -6,7 +6,9 @@ white, with text that stays legible at the width of a phone.
 
 from __future__ import annotations
 
+import io
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW, GREY)
 _SIZE_IN = (6.4, 4.3)
 _TITLE_WIDTH = 56  # characters a line
 _FOOTER_PT = 9
+_PNG_DPI = 130
 _LINE = 0.045  # height of a footer line, as a share of the figure
 
 NBSP = "\N{NO-BREAK SPACE}"  # between a number and its unit
@@ -89,6 +92,25 @@ def save_svg(figure: Figure, path: Path, note: str) -> None:
     with mpl.rc_context(STYLE):
         figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
     footer.remove()
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure as a notebook shows it: a picture, and in words for those who cannot see it."""
+
+    figure: Figure
+    alt: str
+
+    def __repr__(self) -> str:
+        """Return the words."""
+        return f"Figure: {self.alt}"
+
+    def _repr_png_(self) -> bytes:
+        """Return the picture; equal figures give equal bytes."""
+        picture = io.BytesIO()
+        with mpl.rc_context(STYLE):
+            self.figure.savefig(picture, format="png", dpi=_PNG_DPI, metadata={"Software": None})
+        return picture.getvalue()
 
 
 def percent(share: float) -> str:
