@@ -145,8 +145,8 @@ class Results:
         save_svg(figure, path, footer(of))
         return Shown(figure, alt)
 
-    def finish(self) -> Path:
-        """Write everything and return the folder; ``run.json`` is written last."""
+    def finish(self) -> None:
+        """Write everything to `folder`; ``run.json`` comes last."""
         joined = Evidence.join(self._evidence)
         for name, entry in self._artefacts.items():
             entry["sha256"] = freshness.file_hash(self._staging / name)
@@ -164,7 +164,6 @@ class Results:
         }
         _write_json(self._staging / RUN, record)
         self._publish()
-        return self.folder
 
     def _new_artefact(self, name: str, of: Carrier, alt: str) -> Path:
         if name in self._artefacts:
