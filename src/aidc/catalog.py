@@ -32,16 +32,14 @@ _SYNTHETIC_USER = re.compile(r"usyn\d+")
 
 
 def check_trace_name(name: str) -> str:
-    """Return ``name`` if it is the key of a trace or the path of a file.
+    """Return ``name`` if it is the key of a trace, else the full path of the file it names.
 
     Raises
     ------
     InputError
         If it is neither, with the keys that exist.
     """
-    if name not in TRACES:
-        _file(name)
-    return name
+    return name if name in TRACES else str(_file(name).resolve())
 
 
 def open_trace(
@@ -68,8 +66,8 @@ def open_trace(
     Returns
     -------
     JobTrace
-        Of the observed layer. A file that holds any row of the stand-in is SYNTHETIC,
-        wherever it lies and whatever was done to it.
+        Of the observed layer. A file with a user id of the stand-in is SYNTHETIC, wherever
+        it lies; one whose user ids were changed cannot be told from other files.
 
     Raises
     ------
@@ -89,10 +87,11 @@ def open_trace(
     trace = _load(path, dialect)
     if key is not None:
         return _claiming(trace, Provenance.VERIFIED, key)
+    digest = content.sha256[:12]
     if _holds_synthetic_rows(trace):
-        return _claiming(trace, Provenance.SYNTHETIC, STANDIN)
-    name = f"file:{trace.dialect.key}:{content.sha256[:12]}"
-    return _claiming(trace, Provenance.UNVERIFIED, name)
+        # Perhaps a part of it, another draw or an edit: not the one that is calibrated.
+        return _claiming(trace, Provenance.SYNTHETIC, f"{STANDIN}:{digest}")
+    return _claiming(trace, Provenance.UNVERIFIED, f"file:{trace.dialect.key}:{digest}")
 
 
 def _load(path: Path, dialect: str) -> JobTrace:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ import aidc.settings
 from aidc import paths
 from aidc.evidence import InputError
 from aidc.publish import freshness
+from aidc.publish.accept import promote
+from aidc.publish.results import STAGING
 from aidc.settings.base import NotebookSettings
 
 USER_ERRORS = ("InputError", "EvidenceError")
@@ -87,6 +90,11 @@ def plan(names: Sequence[str], parameters: Mapping[str, Any]) -> list[NotebookSe
         if name not in known:
             raise InputError(f"notebook {name!r}: not found; expected one of {', '.join(known)}")
     chosen = [known[name] for name in (names or known)]
+    if len(chosen) > 1 and parameters.get("results_dir"):
+        raise InputError(
+            f"parameter 'results_dir': found one folder for {len(chosen)} notebooks, expected one "
+            "notebook; name it, or choose a folder for all of them with --out"
+        )
     for parameter in parameters:
         if not any(parameter in settings.model_fields for settings in chosen):
             # Every chosen notebook would refuse it; let the first one say so.
@@ -145,8 +153,30 @@ def reasons_to_run(settings: NotebookSettings, folder: Path) -> list[str]:
     return reasons
 
 
+def accept(run_folder: Path) -> list[Path]:
+    """Promote a default run to the committed notebooks and results.
+
+    Raises
+    ------
+    InputError
+        If any notebook of the run is not up to date with its defaults; nothing is
+        copied then.
+    """
+    defaults = [settings() for settings in notebooks().values()]
+    for settings in defaults:
+        reasons = reasons_to_run(settings, run_folder)
+        if reasons:
+            raise InputError(
+                f"{paths.display(run_folder)}: {settings.notebook} cannot be accepted "
+                f"({reasons[0]}); run 'python -m aidc run --out {paths.display(run_folder)}' first"
+            )
+    return promote([settings.notebook for settings in defaults], run_folder)
+
+
 def _execute(settings: NotebookSettings, folder: Path, executed: Path) -> None:
     partial = executed.with_name(f".{executed.name}.partial.ipynb")
+    for left_by_a_kill in _results_folder(settings, folder).glob(f"{STAGING}*"):
+        shutil.rmtree(left_by_a_kill)
     with _environment(paths.RUN_VARIABLE, str(folder)):
         try:
             papermill.execute_notebook(
@@ -155,7 +185,7 @@ def _execute(settings: NotebookSettings, folder: Path, executed: Path) -> None:
                 parameters=settings.changed(),
                 kernel_name="python3",
                 progress_bar=False,
-                extra_arguments=["--log-level=ERROR"],
+                extra_arguments=["--log-level=CRITICAL"],
             )
         except PapermillExecutionError as error:
             if error.ename in USER_ERRORS:
@@ -181,15 +211,20 @@ def _results_folder(settings: NotebookSettings, folder: Path) -> Path:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".lock")
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
     except Timeout:
         raise InputError(
             f"{paths.display(folder)}: another run is writing there; "
             "wait for it to end or choose another folder with --out"
         ) from None
+    except OSError as error:
+        raise InputError(
+            f"{paths.display(folder)}: cannot be written ({error.strerror}); "
+            "choose another folder with --out"
+        ) from error
     try:
         yield
     finally:

@@ -51,6 +51,11 @@ def test_a_step_raises_to_its_layer_and_never_lowers(of: Layer, raised: Layer) -
     assert evidence_of(result) == Evidence(max(of, raised), Provenance.UNVERIFIED, frozenset({"x"}))
 
 
+def test_evidence_names_what_it_depends_on() -> None:
+    with pytest.raises(EvidenceError, match="no input was named"):
+        Evidence(Layer.OBSERVED, Provenance.VERIFIED, frozenset())
+
+
 def test_a_step_finds_carriers_inside_collections_and_keywords() -> None:
     @step(Layer.OBSERVED)
     def total(first: Amount, rest: list[Amount], named: dict[str, Amount]) -> Amount:

@@ -67,6 +67,7 @@ def test_a_claim_can_say_that_nothing_recomputes_it(tmp_path: Path) -> None:
         (load_claims, CLAIM + "  colour: red\n", r"entry 'pool.jobs', field 'colour'"),
         (load_claims, CLAIM.replace("tolerance: 0", "tolerance: -1"), r"field 'tolerance'"),
         (load_claims, "a: [1\n", r"registry.yml, line 2: "),
+        (load_claims, CLAIM + CLAIM.lstrip(), r"key 'pool.jobs' is given twice"),
         (load_variables, VARIABLE.replace("observed", "guessed"), r"'submit_time', field 'status'"),
         (load_variables, VARIABLE + VARIABLE.lstrip(), r"field 'key': found twice"),
         (load_variables, "a: 1\n", "found dict, expected a list"),
@@ -84,6 +85,13 @@ def test_a_bad_entry_names_file_entry_and_field(
 def test_a_missing_registry_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere\.yml: cannot be read"):
         load_claims(tmp_path / "nowhere.yml")
+
+
+def test_the_registered_content_is_the_one_that_was_published() -> None:
+    blobs = {key: source.git_blob for key, source in load_sources().items()}
+    assert blobs["acme-seren"] == "3133535311d36ecc404d4446e129036a1057c6f2"
+    assert blobs["acme-kalos"] == "6e6c11a6308e403a2b75f3dec2d9cf48263c1a52"
+    assert blobs["acme-cluster-summary"] == "c1a4e7dbd8397748c26e249661264ceb171ad604"
 
 
 def test_the_shipped_registries_are_valid_and_agree() -> None:

@@ -7,6 +7,7 @@ from aidc.evidence.core import (
     Provenance,
     Setting,
     evidence_of,
+    only_settings,
     step,
 )
 from aidc.evidence.errors import EvidenceError, InputError
@@ -20,5 +21,6 @@ __all__ = [
     "Provenance",
     "Setting",
     "evidence_of",
+    "only_settings",
     "step",
 ]

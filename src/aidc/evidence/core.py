@@ -49,6 +49,11 @@ class Provenance(IntEnum):
         return self.name.lower()
 
 
+def only_settings(inputs: Iterable[str]) -> bool:
+    """Whether a value depends on nothing but what an experimenter chose."""
+    return all(name.startswith("setting:") for name in inputs)
+
+
 @dataclasses.dataclass(frozen=True)
 class Evidence:
     """What stands behind a value.
@@ -70,6 +75,14 @@ class Evidence:
     layer: Layer
     provenance: Provenance
     inputs: frozenset[str]
+
+    def __post_init__(self) -> None:
+        """Refuse evidence that depends on nothing."""
+        if not self.inputs:
+            raise EvidenceError(
+                "rule 'every value has an origin': no input was named; allowed are a source, "
+                "a stand-in, a file or a setting"
+            )
 
     @property
     def synthetic(self) -> bool:
@@ -107,7 +120,8 @@ class Evidence:
     def __str__(self) -> str:
         """Return one line for readers, the same in every process."""
         inputs = ", ".join(sorted(self.inputs))
-        return f"{self.layer.key} layer · {self.provenance.key} · from {inputs}"
+        origin = "chosen" if only_settings(self.inputs) else self.provenance.key
+        return f"{self.layer.key} layer · {origin} · from {inputs}"
 
     def raised_to(self, layer: Layer) -> Evidence:
         """Return this evidence at ``layer``, or unchanged if it is there already."""

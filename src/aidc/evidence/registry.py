@@ -128,9 +128,23 @@ class Variable(_Entry):
 E = TypeVar("E", bound=_Entry)
 
 
+class _UniqueKeys(yaml.SafeLoader):
+    """A safe loader that refuses a key given twice, which YAML would let win silently."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return a mapping whose keys are all different."""
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for (key, _), name in zip(node.value, keys, strict=True):
+            if keys.count(name) > 1:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {name!r} is given twice", key.start_mark
+                )
+        return super().construct_mapping(node, deep)
+
+
 def _document(path: Path) -> Any:
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)  # noqa: S506  # safe
     except OSError as error:
         raise InputError(f"{paths.display(path)}: cannot be read ({error.strerror})") from error
     except yaml.YAMLError as error:

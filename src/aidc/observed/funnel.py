@@ -122,6 +122,14 @@ class JobPool(Carrier):
         """Return how many rows are left after a step (see `STEPS`)."""
         return int(cell(self.funnel, "rows_out", step=name))
 
+    def rows_removed(self, name: str) -> int:
+        """Return how many rows a step took away."""
+        return int(cell(self.funnel, "rows_removed", step=name))
+
+    def answered(self, *names: str) -> int | None:
+        """Return the rows left after the last of some steps; None if the data cannot answer one."""
+        return None if set(names) & set(self.not_evaluable) else self.rows_out(names[-1])
+
     def found(self, finding: str) -> int:
         """Return how many rows have a finding, e.g. ``"zero duration"``."""
         return int(cell(self.findings, "rows", finding=finding))

@@ -19,11 +19,11 @@ from aidc.evidence.registry import Claim, Variable
 from aidc.publish.book import tables
 from aidc.publish.book.domain import EvidenceDomain, domain_of, link
 from aidc.publish.book.marks import (
-    ORIGIN,
     evidence_text,
     marks,
     number_link,
     number_text,
+    origin_text,
     quantity,
     status_pill,
     verdict_pill,
@@ -292,7 +292,7 @@ def _evidence_cells(entry: Number) -> Cells:
     return [
         [nodes.Text(f"{layer.key} "), nodes.inline("", layer.chinese, classes=["aidc-zh"])],
         [
-            nodes.Text(ORIGIN[entry["provenance"]]),
+            nodes.Text(origin_text(entry)),
             nodes.inline("", ", ".join(entry["inputs"]), classes=["aidc-note"]),
         ],
     ]

@@ -8,7 +8,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.environment import BuildEnvironment
 
-from aidc.evidence import Layer
+from aidc.evidence import Layer, only_settings
 from aidc.evidence.registry import Claim, Status
 from aidc.publish.book.domain import link
 from aidc.publish.ledger import Number, VerdictKind, published_text
@@ -59,10 +59,17 @@ def number_text(entry: Number) -> str:
     return entry["text"] if entry["value"] is None else quantity(entry["text"], entry["unit"])
 
 
+def origin_text(entry: Number) -> str:
+    """Return in words how well the origin of a result is known."""
+    if only_settings(entry["inputs"]):
+        return "chosen by the experimenter"
+    return ORIGIN[entry["provenance"]]
+
+
 def evidence_text(entry: Number) -> str:
     """Return layer and origin in words, as a tooltip shows them."""
     layer = Layer[entry["layer"].upper()]
-    origin = f"{ORIGIN[entry['provenance']]} ({', '.join(entry['inputs'])})"
+    origin = f"{origin_text(entry)} ({', '.join(entry['inputs'])})"
     return f"{layer.key} layer {layer.chinese} · {origin}"
 
 

@@ -37,7 +37,7 @@ def check_shelf(app: Sphinx) -> None:
     """Stop with one line when results or registries cannot be read."""
     shelf = domain_of(app.env).shelf
     try:
-        _ = shelf.numbers, shelf.records, shelf.claims, shelf.sources, shelf.variables
+        _ = shelf.numbers, shelf.records, shelf.claims, shelf.variables
     except (InputError, OSError, ValueError, KeyError) as error:
         raise ConfigError(f"results and registries of the book: {error}") from error
 

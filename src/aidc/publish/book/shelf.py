@@ -14,10 +14,8 @@ from typing import Any
 from aidc import paths
 from aidc.evidence.registry import (
     Claim,
-    Source,
     Variable,
     load_claims,
-    load_sources,
     load_variables,
 )
 from aidc.publish import freshness, ledger
@@ -90,12 +88,6 @@ class Shelf:
         return load_claims(path) if path.is_file() else {}
 
     @cached_property
-    def sources(self) -> dict[str, Source]:
-        """Registered sources by key."""
-        path = self.registry / "sources.yml"
-        return load_sources(path) if path.is_file() else {}
-
-    @cached_property
     def variables(self) -> list[Variable]:
         """Variables in the order of the boundary table."""
         path = self.registry / "variables.yml"
@@ -116,7 +108,7 @@ class Shelf:
     def verdicts(self, section: str) -> list[Verdict]:
         """Return the verdicts on a section's claims; ``""`` stands for all sections."""
         chosen = [claim for claim in self.claims.values() if section in ("", claim.section)]
-        return ledger.verdicts(chosen, self.numbers, self.sources)
+        return ledger.verdicts(chosen, self.numbers)
 
     def evidence(self, key: Key) -> list[Number]:
         """Return the evidence of every result behind ``key``; registries have none."""
