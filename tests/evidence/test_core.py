@@ -36,6 +36,15 @@ def test_joining_is_associative_commutative_and_idempotent(
     assert Evidence.join([a, a]) == a
 
 
+def test_what_is_counted_in_a_register_is_declared_and_never_observed() -> None:
+    reading = Evidence.reading(["variables", "works"])
+    assert str(reading) == "constructed layer · declared · from registry:variables, registry:works"
+    assert reading.raised_to(Layer.OBSERVED) == reading
+    file = Evidence(Layer.OBSERVED, Provenance.VERIFIED, frozenset({"acme-seren"}))
+    assert not Evidence.join([reading, file]).declared
+    assert "verified" in str(Evidence.join([reading, file]))
+
+
 def test_nothing_comes_from_nowhere() -> None:
     with pytest.raises(EvidenceError, match="every value has an origin"):
         Evidence.join([])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aidc.evidence import InputError
-from aidc.evidence.registry import load_claims, load_sources, load_variables
+from aidc.evidence.registry import load_claims, load_sources, load_variables, load_works
 
 SOURCE = """
 a-trace:
@@ -39,6 +39,14 @@ VARIABLE = """
 """
 
 
+WORK = """
+someone:
+  name: A work
+  gives: times
+  boundary: no deadline
+"""
+
+
 def written(folder: Path, text: str) -> Path:
     path = folder / "registry.yml"
     path.write_text(text, encoding="utf-8")
@@ -50,7 +58,14 @@ def test_good_entries_load(tmp_path: Path) -> None:
     assert (source.key, source.licence) == ("a-trace", ("CC BY 4.0",))
     claim = load_claims(written(tmp_path, CLAIM))["pool.jobs"]
     assert (claim.id, claim.number) == ("pool.jobs", "pool.jobs")
-    assert load_variables(written(tmp_path, VARIABLE))[0].key == "submit_time"
+    variable = load_variables(written(tmp_path, VARIABLE))[0]
+    assert (variable.key, variable.works, variable.paper_table) == ("submit_time", (), False)
+    assert load_works(written(tmp_path, WORK))["someone"].name == "A work"
+
+
+def test_a_variable_may_be_read_from_several_works(tmp_path: Path) -> None:
+    text = VARIABLE + "  source: one, two\n"
+    assert load_variables(written(tmp_path, text))[0].works == ("one", "two")
 
 
 def test_a_claim_can_say_that_nothing_recomputes_it(tmp_path: Path) -> None:
@@ -64,6 +79,7 @@ def test_a_claim_can_say_that_nothing_recomputes_it(tmp_path: Path) -> None:
         (load_sources, SOURCE.replace("git_blob", "note").format(blob=""), r"needs git_blob or"),
         (load_sources, "- 1\n", "found list, expected a mapping"),
         (load_sources, "a-trace: 3\n", r"entry 'a-trace': found int, expected a mapping"),
+        (load_works, WORK.replace("gives", "has"), r"entry 'someone', field 'gives'"),
         (load_claims, CLAIM + "  colour: red\n", r"entry 'pool.jobs', field 'colour'"),
         (load_claims, CLAIM.replace("tolerance: 0", "tolerance: -1"), r"field 'tolerance'"),
         (load_claims, "a: [1\n", r"registry.yml, line 2: "),

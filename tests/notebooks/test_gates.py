@@ -77,6 +77,7 @@ def test_accepted_results_belong_to_this_code(name: str) -> None:
     assert record is not None
     assert record["parameters"] == SETTINGS[name]().recorded()
     stale = freshness.stale_code(record) + freshness.stale_results(folder, record)
+    stale += freshness.stale_registries(record)
     assert not stale, "run make accept"
 
 

@@ -7,7 +7,6 @@ from aidc.evidence.core import (
     Provenance,
     Setting,
     evidence_of,
-    only_settings,
     step,
 )
 from aidc.evidence.errors import EvidenceError, InputError
@@ -21,6 +20,5 @@ __all__ = [
     "Provenance",
     "Setting",
     "evidence_of",
-    "only_settings",
     "step",
 ]

@@ -99,6 +99,27 @@ class Claim(_Entry):
     note: str | None = None
 
 
+class Work(_Entry):
+    """A published work that variables are read from.
+
+    Attributes
+    ----------
+    key : str
+        Citation key in ``book/references.bib``.
+    name : str
+        As a reader knows it.
+    gives : str
+        What it records or states.
+    boundary : str
+        Where that ends.
+    """
+
+    key: str
+    name: str
+    gives: str
+    boundary: str
+
+
 class Status(StrEnum):
     """What the compendium holds a variable to be."""
 
@@ -120,9 +141,15 @@ class Variable(_Entry):
     status: Status
     first_use: str
     limitation: str
-    source: str | None = None
+    source: str | None = None  # citation keys, joined by commas as a citation takes them
+    paper_table: bool = False  # whether the paper's own boundary table has it
     unit: str | None = None
     section: str
+
+    @property
+    def works(self) -> tuple[str, ...]:
+        """Citation keys of the works that it is read from."""
+        return tuple(key.strip() for key in (self.source or "").split(",") if key.strip())
 
 
 E = TypeVar("E", bound=_Entry)
@@ -197,6 +224,17 @@ def load_sources(path: Path = paths.REGISTRY / "sources.yml") -> dict[str, Sourc
         Naming file, entry and field of the first bad entry.
     """
     return _keyed(Source, path, "key")
+
+
+def load_works(path: Path = paths.REGISTRY / "works.yml") -> dict[str, Work]:
+    """Return the works that variables are read from, by citation key.
+
+    Raises
+    ------
+    InputError
+        Naming file, entry and field of the first bad entry.
+    """
+    return _keyed(Work, path, "key")
 
 
 def load_claims(path: Path = paths.REGISTRY / "claims.yml") -> dict[str, Claim]:
