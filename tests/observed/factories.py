@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from aidc.evidence import Evidence, Layer, Provenance
+from aidc.observed.formats import PHILLY_RFOLD, SEREN
 from aidc.observed.trace import JobTrace
 
 FROM_FILE = Evidence(Layer.OBSERVED, Provenance.UNVERIFIED, frozenset({"file:seren:000000000000"}))
@@ -24,8 +25,8 @@ def make_trace(jobs: pd.DataFrame, clock: str = "calendar") -> JobTrace:
     return JobTrace(
         jobs=frame,
         extras=pd.DataFrame(index=frame.index),
-        set_aside=pd.DataFrame(columns=["line", "reason", "text"]),
-        dialect=None,  # type: ignore[arg-type]  # nothing computed from a trace reads it
+        set_aside=pd.DataFrame(columns=["line", "reason", "text", "field"]),
+        dialect=SEREN if clock == "calendar" else PHILLY_RFOLD,
         path=Path("jobs.csv"),
         rows=len(frame),
         clock=clock,

@@ -33,6 +33,13 @@ MAX_SECONDS = 100 * 365.25 * 86_400
 MAX_GPU_SECONDS = MAX_COUNT * MAX_SECONDS
 EARLIEST, LATEST = np.datetime64("1970-01-01", "us"), np.datetime64("2100-01-01", "us")
 
+# What is wrong with a cell: it has no value, one of another type, or one out of range.
+MISSING = "missing"
+NOT_A_NUMBER, NOT_WHOLE = "not a number", "not a whole number"
+NOT_A_TIME, NO_OFFSET = "not a time", "time without a UTC offset"
+NEGATIVE, LARGER, OUTSIDE = "negative", "larger than", "time outside"
+OUT_OF_RANGE = (NEGATIVE, LARGER, OUTSIDE)
+
 _NUMBER = r"^[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,2})?$"
 _CLOCK = r"^\d{4}-\d{2}-\d{2}[ T]\d{2}(:\d{2}(:\d{2}(\.\d{1,6})?)?)?"
 _OFFSET = r"(?P<offset>Z|[+-](?:0\d|1[0-4])(?::?[0-5]\d)?)$"
@@ -59,6 +66,15 @@ class TimeColumn:
         seen = pc.unique(self.offsets.filter(pa.array(rows))).to_pylist()
         return {_normal_offset(text) for text in seen if text is not None}
 
+    def offset_of_each(self) -> list[str | None]:
+        """Return the offset of each time, as "+08:00"; None where there is no time."""
+        if isinstance(self.offsets, str):
+            return [None if missing else self.offsets for missing in np.isnat(self.stamps)]
+        normal = {
+            text: _normal_offset(text) for text in pc.unique(self.offsets).to_pylist() if text
+        }
+        return [normal.get(text) for text in self.offsets.to_pylist()]
+
 
 def numbers(text: pa.ChunkedArray, limit: float, *, whole: bool = False) -> tuple[Numbers, Faults]:
     """Return a column of non-negative numbers; NaN = missing or faulty.
@@ -80,17 +96,26 @@ def numbers(text: pa.ChunkedArray, limit: float, *, whole: bool = False) -> tupl
         values = _numpy(pc.if_else(readable, trimmed, None).cast(pa.float64()))
         unreadable = ~(_mask(readable) | missing)
     faults = {
-        "not a number": unreadable,
-        "negative": values < 0,
-        f"larger than {limit:g}": values > limit,
+        NOT_A_NUMBER: unreadable,
+        NEGATIVE: values < 0,
+        f"{LARGER} {limit:g}": values > limit,
     }
     if whole:
-        faults["not a whole number"] = (values != np.floor(values)) & ~np.isnan(values)
+        faults[NOT_WHOLE] = (values != np.floor(values)) & ~np.isnan(values)
     return values, _present(faults)
 
 
-def times(text: pa.ChunkedArray) -> TimeColumn:
-    """Return a column of ISO 8601 times with UTC offsets."""
+def times(text: pa.ChunkedArray, naive_offset: str | None = None) -> TimeColumn:
+    """Return a column of ISO 8601 times with UTC offsets.
+
+    Parameters
+    ----------
+    text : pyarrow.ChunkedArray of string
+        The cells.
+    naive_offset : str, optional
+        The offset ("+08:00") of times that are written without one; by default such a
+        time is a fault.
+    """
     offset = _common_offset(text)
     if offset is not None:
         try:
@@ -99,7 +124,19 @@ def times(text: pa.ChunkedArray) -> TimeColumn:
             pass
         else:
             return TimeColumn(values, _normal_offset(offset), _outside(values))
+    if naive_offset is not None:
+        try:
+            local = _numpy(text.cast(pa.timestamp("us")))
+        except pa.ArrowInvalid:
+            pass
+        else:
+            values = _in_utc(local, naive_offset)
+            return TimeColumn(values, naive_offset, _outside(values))
     trimmed, missing = _trimmed(text)
+    if naive_offset is not None:
+        lacking = pc.match_substring_regex(trimmed, _CLOCK + "$")
+        completed = pc.binary_join_element_wise(trimmed, naive_offset, "")
+        trimmed = pc.if_else(lacking, completed, trimmed)
     readable = pc.match_substring_regex(trimmed, _CLOCK + _OFFSET)
     candidates = pc.if_else(readable, trimmed, None)
     parsed = pd.to_datetime(
@@ -108,12 +145,21 @@ def times(text: pa.ChunkedArray) -> TimeColumn:
     values = parsed.to_numpy().astype("datetime64[us]")
     naive = _mask(pc.match_substring_regex(trimmed, _CLOCK + "$"))
     faults = {
-        "time without a UTC offset": naive,
-        "not a time": np.isnat(values) & ~missing & ~naive,
+        NO_OFFSET: naive,
+        NOT_A_TIME: np.isnat(values) & ~missing & ~naive,
         **_outside(values),
     }
     offsets = pc.struct_field(pc.extract_regex(candidates, _OFFSET), "offset")
     return TimeColumn(values, offsets.combine_chunks(), _present(faults))
+
+
+def formatted_times(text: pa.ChunkedArray, form: str, offset: str) -> TimeColumn:
+    """Return a column of local times in a ``strptime`` form, all at one UTC offset."""
+    trimmed, missing = _trimmed(text)
+    local = pd.to_datetime(trimmed.to_pandas(), format=form, errors="coerce")
+    values = _in_utc(local.to_numpy(), offset)
+    faults = {NOT_A_TIME: np.isnat(values) & ~missing, **_outside(values)}
+    return TimeColumn(values, offset, _present(faults))
 
 
 def elapsed(text: pa.ChunkedArray, scale: float) -> TimeColumn:
@@ -186,9 +232,15 @@ def _normal_offset(text: str) -> str:
     return f"{sign}{digits[:2]}:{digits[2:]}"
 
 
+def _in_utc(local: Times, offset: str) -> Times:
+    shift = np.timedelta64(fixed_timezone(offset).utcoffset(None))
+    stamps: Times = local.astype("datetime64[us]")
+    return np.asarray(stamps - shift, "datetime64[us]")
+
+
 def _outside(values: Times) -> Faults:
     rows = (values < EARLIEST) | (values >= LATEST)
-    return _present({f"time outside {EARLIEST.item().year} to {LATEST.item().year}": rows})
+    return _present({f"{OUTSIDE} {EARLIEST.item().year} to {LATEST.item().year}": rows})
 
 
 def _present(faults: Faults) -> Faults:
