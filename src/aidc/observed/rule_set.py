@@ -104,7 +104,7 @@ def _queued(rows: Rows) -> Mask:
 
 def _no_gpu_time(rows: Rows) -> Mask:
     gpu_time = rows.numbers("gpu_time_s")
-    return np.isnan(gpu_time) | (gpu_time == 0)
+    return np.asarray(np.isnan(gpu_time) | (gpu_time == 0))
 
 
 def _per_node(rows: Rows) -> Mask:

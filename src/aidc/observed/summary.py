@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from pyarrow import ArrowInvalid
 
 from aidc import paths
 from aidc.evidence import Carrier, Evidence, InputError
@@ -79,11 +79,9 @@ def load_summary(path: str | Path, *, evidence: Evidence | None) -> ClusterSumma
 
 
 def _frame(content: bytes, header: list[str], where: str) -> pd.DataFrame:
-    from io import BytesIO
-
     try:
         frame = pd.read_csv(BytesIO(content), names=header)
-    except (pd.errors.ParserError, UnicodeDecodeError, ArrowInvalid, ValueError) as error:
+    except (pd.errors.ParserError, ValueError) as error:
         raise InputError(
             f"{where}: cannot be split into columns ({str(error).splitlines()[0]}); "
             "expected one row a cluster"
