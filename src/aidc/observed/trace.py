@@ -19,7 +19,7 @@ from pyarrow import csv
 
 from aidc.evidence import Carrier, Evidence, InputError
 from aidc.observed import columns
-from aidc.observed.columns import Faults, Mask, Numbers, TimeColumn, fixed_timezone
+from aidc.observed.columns import Faults, Mask, Numbers
 from aidc.observed.formats import (
     AUTO,
     FIELDS,
@@ -31,6 +31,7 @@ from aidc.observed.formats import (
 )
 from aidc.observed.sieve import Fault, Sieve
 from aidc.observed.textfile import TextFile, checked_path
+from aidc.observed.times import TimeColumn, elapsed, fixed_timezone, formatted_times, times
 
 # Longer rows are cut where they are shown.
 MAX_SHOWN_TEXT = 4096
@@ -213,8 +214,8 @@ def _parse_field(name: str, text: pa.ChunkedArray, dialect: Dialect) -> tuple[Fi
             words = columns.labels(text)
             return words, words.isna().to_numpy(), {}
         case Kind.TIME:
-            times = _parse_times(text, dialect)
-            return times, np.isnat(times.stamps), times.faults
+            moments = _parse_times(text, dialect)
+            return moments, np.isnat(moments.stamps), moments.faults
         case Kind.COUNT:
             unit = GPU_UNITS[dialect.gpu_unit] if name == "gpu_num" else 1.0
             counts, faults = columns.numbers(text, columns.MAX_COUNT / unit, whole=unit == 1)
@@ -227,10 +228,10 @@ def _parse_field(name: str, text: pa.ChunkedArray, dialect: Dialect) -> tuple[Fi
 
 def _parse_times(text: pa.ChunkedArray, dialect: Dialect) -> TimeColumn:
     if dialect.clock == "elapsed":
-        return columns.elapsed(text, SECONDS_PER_UNIT[dialect.unit])
+        return elapsed(text, SECONDS_PER_UNIT[dialect.unit])
     if dialect.time_format is not None and dialect.utc_offset is not None:
-        return columns.formatted_times(text, dialect.time_format, dialect.utc_offset)
-    return columns.times(text, dialect.utc_offset)
+        return formatted_times(text, dialect.time_format, dialect.utc_offset)
+    return times(text, dialect.utc_offset)
 
 
 def _utc_offset(fields: Fields, kept: Mask) -> str:
@@ -244,7 +245,7 @@ def _utc_offset(fields: Fields, kept: Mask) -> str:
 def _offsets(fields: Fields, kept: Mask) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            name: pd.Series(field.offset_of_each(), dtype="category")[kept].array
+            name: field.offset_of_each()[kept].array
             for name, field in fields.items()
             if isinstance(field, TimeColumn)
         }
