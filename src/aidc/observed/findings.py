@@ -19,6 +19,7 @@ from aidc.observed.rules import Rows, RuleResult
 from aidc.observed.window import HOURS_PER_DAY, Window
 
 MAX_LISTED = 8
+SECONDS_PER_DAY = 86_400
 
 
 def findings_of(
@@ -225,8 +226,11 @@ def _late_ends(rows: Rows) -> Iterator[str]:
     ends, last = rows.seconds("end_time"), np.nanmax(rows.seconds("submit_time"))
     late = int(np.count_nonzero(ends > last))
     if late:
-        latest = rows.column("end_time").max()
-        yield f"{late:,} jobs end after the last submit, the latest at {latest}."
+        by = (np.nanmax(ends) - last) / SECONDS_PER_DAY
+        yield (
+            f"{late:,} of {int(np.count_nonzero(~np.isnan(ends))):,} jobs end after the last "
+            f"submit, the latest {by:,.1f} days later."
+        )
 
 
 def _emptied(funnel: pd.DataFrame) -> Iterator[str]:

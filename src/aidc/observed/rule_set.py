@@ -120,6 +120,10 @@ def _uses_gpus(rows: Rows) -> Mask:
     return np.asarray(rows.numbers("gpu_num") > 0)
 
 
+def _uses_whole_gpus(rows: Rows) -> Mask | None:
+    return _uses_gpus(rows) if rows.dialect.gpu_unit == "GPU" else None
+
+
 _STATES, _STATES_LISTED = _documented("state")
 _TYPES, _TYPES_LISTED = _documented("type")
 
@@ -238,7 +242,7 @@ RULES: tuple[Rule, ...] = (
         "no more nodes than GPUs, where the job has GPUs",
         ("node_num", "gpu_num"),
         lambda rows: np.asarray(rows.numbers("node_num") <= rows.numbers("gpu_num")),
-        _uses_gpus,
+        _uses_whole_gpus,
     ),
     Rule(
         "nodes.hold_the_gpus",

@@ -167,6 +167,8 @@ class Rows:
         parts = []
         for name in columns:
             value = self.column(name).iloc[position]
+            if self.trace.clock == "elapsed" and isinstance(value, pd.Timestamp):
+                value = value.timestamp()  # only the count of seconds means anything
             parts.append(f"{self.source(name)} {'missing' if pd.isna(value) else _text(value)}")
         return ", ".join(parts)
 
