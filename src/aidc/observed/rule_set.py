@@ -50,9 +50,9 @@ def first_of_its_id(rows: Rows) -> Mask:
 
 def _in_window(rows: Rows) -> Mask:
     first, last = rows.dialect.window or ("", "")
-    local = rows.column("submit_time").dt.tz_localize(None)
-    end = pd.Period(last, freq="M").end_time
-    return np.asarray((local >= pd.Timestamp(first)) & (local <= end))
+    local = rows.local_times("submit_time")
+    after = (pd.Period(last, freq="M") + 1).start_time
+    return np.asarray((local >= pd.Timestamp(first)) & (local < after))
 
 
 def _has_window(rows: Rows) -> Mask | None:

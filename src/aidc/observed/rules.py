@@ -18,6 +18,7 @@ import pandas as pd
 
 from aidc.observed.columns import Mask, Numbers
 from aidc.observed.formats import FIELDS, Kind
+from aidc.observed.times import offset_minutes
 from aidc.observed.trace import JobTrace
 
 MAX_EXAMPLES = 5
@@ -127,6 +128,15 @@ class Rows:
         """Return the rows whose label is accepted."""
         wanted = np.array([accepted(word) for word in self.words(name)] + [False])
         return np.asarray(wanted[self.codes(name)])
+
+    def local_times(self, name: str) -> pd.Series[Any]:
+        """Return times as they are written, without their UTC offsets."""
+        local = self.column(name).dt.tz_localize(None)
+        if self.trace.offsets is None:
+            return local
+        offsets = self.trace.offsets[name].cat
+        minutes = np.array([offset_minutes(text) for text in offsets.categories] + [0])
+        return local + pd.to_timedelta(minutes[offsets.codes.to_numpy()], unit="min")
 
     def offset_counts(self) -> dict[str, int]:
         """Return how many times of the kept rows have each UTC offset, the usual one first.
