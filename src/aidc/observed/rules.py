@@ -131,12 +131,13 @@ class Rows:
 
     def local_times(self, name: str) -> pd.Series[Any]:
         """Return times as they are written, without their UTC offsets."""
-        local = self.column(name).dt.tz_localize(None)
+        local: pd.Series[Any] = self.column(name).dt.tz_localize(None)
         if self.trace.offsets is None:
             return local
         offsets = self.trace.offsets[name].cat
         minutes = np.array([offset_minutes(text) for text in offsets.categories] + [0])
-        return local + pd.to_timedelta(minutes[offsets.codes.to_numpy()], unit="min")
+        shift = pd.to_timedelta(minutes[offsets.codes.to_numpy()], unit="min")
+        return pd.Series(local.array + shift)
 
     def offset_counts(self) -> dict[str, int]:
         """Return how many times of the kept rows have each UTC offset, the usual one first.
