@@ -196,6 +196,8 @@ def test_each_fault_breaks_the_rules_it_should(
 ) -> None:
     audit = _audit(tmp_path / "jobs.csv", _seed(sample, {7: name}))
     assert _failures(audit) == Counter(SEEDED[name].breaks)
+    for rule in SEEDED[name].breaks:
+        assert [example.line for example in audit.rule(rule).examples] == [9]
 
 
 def test_rows_out_of_order_and_out_of_window_are_counted(

@@ -129,8 +129,12 @@ class Reading:
 
 def holds(rows: Rows, identity: Identity) -> Mask:
     """Return where both sides of an identity are less than the clock's step apart."""
-    difference = rows.numbers(identity.field) - identity.value(rows)
-    return np.asarray(np.abs(difference) < rows.dialect.resolution_s)
+
+    def agreeing() -> Mask:
+        difference = rows.numbers(identity.field) - identity.value(rows)
+        return np.asarray(np.abs(difference) < rows.dialect.resolution_s)
+
+    return rows.once(f"{identity.field} = {identity.text}", agreeing)
 
 
 def readings(rows: Rows) -> list[Reading]:

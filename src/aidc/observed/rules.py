@@ -106,19 +106,19 @@ class Rows:
 
     def numbers(self, name: str) -> npt.NDArray[Any]:
         """Return counts or seconds (NaN = missing where the column has fractions)."""
-        return self._made(name, lambda: self.column(name).to_numpy())
+        return self.once(name, lambda: self.column(name).to_numpy())
 
     def seconds(self, name: str) -> Numbers:
         """Return times in s since 1970-01-01 UTC; NaN = missing."""
-        return self._made(f"seconds {name}", lambda: _epoch_seconds(self.column(name)))
+        return self.once(f"seconds {name}", lambda: _epoch_seconds(self.column(name)))
 
     def between(self, first: str, last: str) -> Numbers:
         """Return the time from one moment to another in s; NaN where one is missing."""
-        return self._made(f"{first} {last}", lambda: self.seconds(last) - self.seconds(first))
+        return self.once(f"{first} {last}", lambda: self.seconds(last) - self.seconds(first))
 
     def codes(self, name: str) -> npt.NDArray[Any]:
         """Return the category of each row by its number; -1 = missing."""
-        return self._made(f"codes {name}", lambda: self.column(name).cat.codes.to_numpy())
+        return self.once(f"codes {name}", lambda: self.column(name).cat.codes.to_numpy())
 
     def words(self, name: str) -> list[str]:
         """Return the categories of a label."""
@@ -153,7 +153,7 @@ class Rows:
 
     def present(self, name: str) -> Mask:
         """Return the rows that have a value."""
-        return self._made(f"present {name}", lambda: self._present(name))
+        return self.once(f"present {name}", lambda: self._present(name))
 
     def _present(self, name: str) -> Mask:
         match FIELDS[name].kind:
@@ -168,7 +168,8 @@ class Rows:
                 whole = values.dtype.kind == "i"
                 return np.ones(len(self), np.bool_) if whole else ~np.isnan(values)
 
-    def _made(self, name: str, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    def once(self, name: str, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """Return an array of a name, made when it is first asked for."""
         if name not in self._arrays:
             self._arrays[name] = make()
         return self._arrays[name]

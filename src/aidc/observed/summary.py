@@ -73,7 +73,12 @@ def load_summary(path: str | Path, *, evidence: Evidence | None) -> ClusterSumma
                 f"{text.where}, line 1: missing column {missing[0]!r} of a summary of clusters; "
                 f"found {', '.join(header)[:300]}; give the data set's cluster_summary.csv"
             )
-        content = b"".join(text.blocks())[:MAX_BYTES]
+        content = b"".join(text.blocks())
+        if len(content) > MAX_BYTES:
+            raise InputError(
+                f"{text.where}: found {len(content)} bytes, expected one row a cluster, at most "
+                f"{MAX_BYTES} bytes; give the data set's cluster_summary.csv"
+            )
     frame = _frame(content, header, text.where)
     return ClusterSummary(frame=frame, path=file, evidence=evidence)
 
