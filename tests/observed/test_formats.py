@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import tempfile
 from pathlib import Path
 
 import pandas as pd
@@ -141,12 +140,11 @@ def test_a_file_describes_a_dialect(tmp_path: Path) -> None:
     assert choose(["id", "gpus", "at", "took"], path) == own
 
 
-@given(dialect=st.sampled_from(list(DIALECTS.values())))
-def test_every_dialect_can_be_described_in_a_file(dialect: Dialect) -> None:
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+def test_every_dialect_can_be_described_in_a_file(tmp_path: Path, dialect: Dialect) -> None:
     plain = json.loads(json.dumps(dataclasses.asdict(dialect) | {"key": "again"}))
-    with tempfile.TemporaryDirectory() as folder:
-        path = described(Path(folder), yaml.safe_dump(plain))
-        assert named_dialect(path) == dataclasses.replace(dialect, key="again")
+    path = described(tmp_path, yaml.safe_dump(plain))
+    assert named_dialect(path) == dataclasses.replace(dialect, key="again")
 
 
 @pytest.mark.parametrize(
