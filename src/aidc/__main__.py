@@ -1,4 +1,4 @@
-"""The command line: ``python -m aidc run | list | fetch | check | accept``."""
+"""The command line: ``python -m aidc run | list | fetch | audit | check | accept``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from aidc import __version__, paths
 from aidc.evidence import EvidenceError, InputError
 from aidc.evidence.registry import load_claims
 from aidc.observed.fetch import fetch as fetch_sources
+from aidc.publish.audit_report import audit_files
 from aidc.publish.ledger import disagreements, read_numbers, verdict_table, verdicts
 from aidc.run import accept as accept_run
 from aidc.run import default_folder, notebooks, plan, read_parameters
@@ -73,6 +74,24 @@ def fetch(keys: tuple[str, ...]) -> None:
     """Fetch registered sources (all, if none is named) and verify their content."""
     for key, path in fetch_sources(keys).items():
         click.echo(f"{key}: verified -> {paths.display(path)}")
+
+
+@cli.command()
+@click.argument("files", metavar="PATH...", nargs=-1, required=True)
+@click.option("--dialect", default="auto", help="A key, or a .yml file that describes one.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
+def audit(files: tuple[str, ...], dialect: str, as_json: bool) -> None:
+    """Audit job traces: every row by every rule, the funnel, and findings in words.
+
+    PATH is a file or one of seren-standin, seren, kalos. Several traces are also compared
+    with each other, and with a cluster_summary.csv among them. Exit status 0 when all
+    could be audited, whatever was found.
+    """
+    report = audit_files(files, dialect)
+    if as_json:
+        click.echo(report.json())
+    else:
+        report.show(_console())
 
 
 @cli.command()

@@ -17,6 +17,7 @@ from aidc.evidence import Evidence, InputError, Layer, Provenance
 from aidc.evidence.registry import Source, load_sources
 from aidc.observed.formats import AUTO
 from aidc.observed.identity import mismatch, recognise
+from aidc.observed.summary import ClusterSummary, load_summary
 from aidc.observed.textfile import Content, checked_path
 from aidc.observed.trace import JobTrace, load_trace
 from aidc.standin import trace as standin
@@ -57,7 +58,7 @@ def open_trace(
         "seren-standin" (synthetic; drawn on first use), "seren" or "kalos" (fetched
         before), or the path of a file, relative to the current folder.
     dialect : str
-        "auto" (from the header) or the key of a dialect.
+        "auto" (from the header), the key of a dialect or a YAML file that describes one.
     cache : Path, optional
         Folder of fetched files; default `aidc.paths.CACHE`.
     sources : mapping of str to Source, optional
@@ -92,6 +93,24 @@ def open_trace(
         # Perhaps a part of it, another draw or an edit: not the one that is calibrated.
         return _claiming(trace, Provenance.SYNTHETIC, f"{STANDIN}:{digest}")
     return _claiming(trace, Provenance.UNVERIFIED, f"file:{trace.dialect.key}:{digest}")
+
+
+def open_summary(path: str, *, sources: Mapping[str, Source] | None = None) -> ClusterSummary:
+    """Load a summary of clusters with what is known of its origin.
+
+    Raises
+    ------
+    InputError
+        One line: no such file, or it is no summary.
+    """
+    content = Content(checked_path(path))
+    key = recognise(content, load_sources() if sources is None else sources)
+    summary = load_summary(content.path, evidence=None)
+    paths.record_input(content.path)
+    provenance = Provenance.UNVERIFIED if key is None else Provenance.VERIFIED
+    name = key or f"file:cluster-summary:{content.sha256[:12]}"
+    evidence = Evidence(Layer.OBSERVED, provenance, frozenset({name}))
+    return dataclasses.replace(summary, evidence=evidence)
 
 
 def _load(path: Path, dialect: str) -> JobTrace:

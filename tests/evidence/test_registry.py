@@ -1,11 +1,20 @@
 """A bad registry entry is refused with its file, entry and field; the real ones load."""
 
+import importlib
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from aidc.evidence import InputError
-from aidc.evidence.registry import load_claims, load_sources, load_variables, load_works
+from aidc.evidence.registry import (
+    PrincipleKind,
+    load_claims,
+    load_principles,
+    load_sources,
+    load_variables,
+    load_works,
+)
 
 SOURCE = """
 a-trace:
@@ -36,6 +45,14 @@ VARIABLE = """
   first_use: release time
   limitation: no deadline
   section: "3.2"
+"""
+PRINCIPLE = """
+- key: no_guessing
+  kind: principle
+  name: no guessing
+  name_zh: 不猜测
+  statement: What is missing stays missing.
+  section: "1"
 """
 
 
@@ -87,6 +104,8 @@ def test_a_claim_can_say_that_nothing_recomputes_it(tmp_path: Path) -> None:
         (load_variables, VARIABLE.replace("observed", "guessed"), r"'submit_time', field 'status'"),
         (load_variables, VARIABLE + VARIABLE.lstrip(), r"field 'key': found twice"),
         (load_variables, "a: 1\n", "found dict, expected a list"),
+        (load_principles, PRINCIPLE.replace("principle", "wish"), r"'no_guessing', field 'kind'"),
+        (load_principles, PRINCIPLE + PRINCIPLE.lstrip(), r"field 'key': found twice"),
     ],
 )
 def test_a_bad_entry_names_file_entry_and_field(
@@ -115,3 +134,29 @@ def test_the_shipped_registries_are_valid_and_agree() -> None:
     assert {claim.input for claim in claims.values()} - {None} <= set(sources)
     assert variables
     assert all(claim.tolerance == 0 or not claim.exact for claim in claims.values())
+
+
+def test_the_shipped_principles_speak_of_variables_and_code_that_exist() -> None:
+    principles = load_principles()
+    variables = {variable.key for variable in load_variables()}
+    for principle in principles:
+        assert set(principle.variables) <= variables, principle.key
+        for name in principle.enforced_by:
+            module, attribute = name.rsplit(".", 1)
+            assert hasattr(importlib.import_module(module), attribute), name
+
+
+def test_the_shipped_principles_are_complete() -> None:
+    kinds = Counter(principle.kind for principle in load_principles())
+    assert kinds[PrincipleKind.LIMIT] == 5
+    assert set(kinds) == set(PrincipleKind)
+    forbidden = {p.key for p in load_principles() if p.kind is PrincipleKind.FORBIDDEN_USE}
+    assert {"queue_as_flexibility", "type_as_flexibility", "priority_as_flexibility"} < forbidden
+    assert "ai_fills_in" in forbidden
+
+
+def test_a_yaml_file_in_another_encoding_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "registry.yml"
+    path.write_bytes("ü: 1".encode("latin-1"))
+    with pytest.raises(InputError, match=r"registry\.yml: no UTF-8 text"):
+        load_claims(path)

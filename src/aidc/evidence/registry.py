@@ -1,4 +1,4 @@
-"""The registries: sources, published claims and variables, as checked models.
+"""The registries: sources, published claims, variables and principles, as checked models.
 
 The YAML files in ``data/registry`` are the only place where published figures, source
 hashes and the status of a variable are written down. A bad entry is refused with the
@@ -18,6 +18,7 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
@@ -29,11 +30,13 @@ Hex40 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 Hex64 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-class _Entry(BaseModel):
+class Entry(BaseModel):
+    """Base of every registry entry: no field that is not known, none that changes."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
 
-class Source(_Entry):
+class Source(Entry):
     """A published file that the compendium can fetch and recognise.
 
     At least one content hash is required: without one nothing can be VERIFIED.
@@ -59,7 +62,7 @@ class Source(_Entry):
         return self
 
 
-class Claim(_Entry):
+class Claim(Entry):
     """A number that the paper or a data card publishes.
 
     Attributes
@@ -71,6 +74,9 @@ class Claim(_Entry):
         What was counted, and how.
     source : str
         Citation key of the text that publishes it.
+    quantile, bin, time_zone : str or None
+        How a quantile is defined, what a count is taken over and in whose time, as far
+        as the text says; None where the question does not arise.
     input : str or None
         Key of the source on which it can be recomputed.
     calibrated : bool
@@ -92,6 +98,9 @@ class Claim(_Entry):
     definition: str
     section: str
     source: str
+    quantile: str | None = None
+    bin: str | None = None
+    time_zone: str | None = None
     input: str | None = None
     calibrated: bool = False
     number: str | None
@@ -99,7 +108,7 @@ class Claim(_Entry):
     note: str | None = None
 
 
-class Work(_Entry):
+class Work(Entry):
     """A published work that variables are read from.
 
     Attributes
@@ -131,7 +140,7 @@ class Status(StrEnum):
     COMPUTED_FIELD = "computed_field"
 
 
-class Variable(_Entry):
+class Variable(Entry):
     """A row of the boundary table: what a variable is, may be used for, and is not."""
 
     key: str
@@ -152,7 +161,13 @@ class Variable(_Entry):
         return tuple(key.strip() for key in (self.source or "").split(",") if key.strip())
 
 
-E = TypeVar("E", bound=_Entry)
+class PrincipleKind(StrEnum):
+    """What a statement of `Principle` is."""
+
+    PRINCIPLE = "principle"
+    LIMIT = "limit"
+    FORBIDDEN_USE = "forbidden_use"
+    OPEN_POINT = "open_point"
 
 
 class _UniqueKeys(yaml.SafeLoader):
@@ -169,11 +184,51 @@ class _UniqueKeys(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _document(path: Path) -> Any:
+class Principle(Entry):
+    """A statement that binds the study: a principle, a limit, a forbidden use.
+
+    Attributes
+    ----------
+    statement : str
+        In this book's words.
+    variables : tuple of str
+        Keys of the variables that it is about.
+    enforced_by : tuple of str
+        Dotted names of the types and functions that make breaking it an error; empty
+        where only a reader can notice.
+    section : str
+        Section of the paper that states it.
+    """
+
+    key: str
+    kind: PrincipleKind
+    name: str
+    name_zh: str
+    statement: str
+    variables: tuple[str, ...] = ()
+    enforced_by: tuple[str, ...] = ()
+    section: str
+
+
+T = TypeVar("T")
+E = TypeVar("E", bound=Entry)
+K = TypeVar("K", Variable, Principle)
+
+
+def read_yaml(path: Path) -> Any:
+    """Return what a YAML file holds.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read or is no YAML, with the line.
+    """
     try:
         document = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)  # noqa: S506  # safe
     except OSError as error:
         raise InputError(f"{paths.display(path)}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{paths.display(path)}: no UTF-8 text; save the file as UTF-8") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
@@ -183,26 +238,33 @@ def _document(path: Path) -> Any:
     return document
 
 
-def _entry(model: type[E], path: Path, label: str, fields: object) -> E:
+def checked_entry(model: type[T], path: Path, label: str, fields: object) -> T:
+    """Return ``fields`` of a file as a checked ``model`` (a pydantic model or a dataclass).
+
+    Raises
+    ------
+    InputError
+        Naming file, entry and field of the first fault.
+    """
     if not isinstance(fields, Mapping):
         raise InputError(
             f"{paths.display(path)}, entry {label!r}: found {type(fields).__name__}, "
             "expected a mapping of fields"
         )
     try:
-        return model.model_validate(fields)
+        return TypeAdapter(model).validate_python(fields)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "(whole entry)"
         raise InputError(
             f"{paths.display(path)}, entry {label!r}, field {field!r}: {first['msg']}"
-            f" (found {first['input']!r}); see aidc.evidence.registry.{model.__name__}"
+            f" (found {first['input']!r}); see {model.__module__}.{model.__name__}"
         ) from error
 
 
 def _keyed(model: type[E], path: Path, *named_by_key: str) -> dict[str, E]:
     """Read a mapping of entries; the fields ``named_by_key`` default to the key."""
-    document = _document(path)
+    document = read_yaml(path)
     if not isinstance(document, Mapping):
         raise InputError(
             f"{paths.display(path)}: found {type(document).__name__}, expected a mapping of entries"
@@ -211,7 +273,7 @@ def _keyed(model: type[E], path: Path, *named_by_key: str) -> dict[str, E]:
     for key, fields in document.items():
         if isinstance(fields, Mapping):
             fields = dict.fromkeys(named_by_key, key) | dict(fields)
-        entries[str(key)] = _entry(model, path, str(key), fields)
+        entries[str(key)] = checked_entry(model, path, str(key), fields)
     return entries
 
 
@@ -256,20 +318,36 @@ def load_variables(path: Path = paths.REGISTRY / "variables.yml") -> list[Variab
     InputError
         Naming file, entry and field of the first bad entry, or a key given twice.
     """
-    document = _document(path)
+    return _listed(Variable, path)
+
+
+def load_principles(path: Path = paths.REGISTRY / "principles.yml") -> list[Principle]:
+    """Return principles, limits, forbidden uses and open points in the order of the file.
+
+    Raises
+    ------
+    InputError
+        Naming file, entry and field of the first bad entry, or a key given twice.
+    """
+    return _listed(Principle, path)
+
+
+def _listed(model: type[K], path: Path) -> list[K]:
+    """Read a list of entries, each with a key of its own."""
+    document = read_yaml(path)
     if not isinstance(document, list):
         raise InputError(
             f"{paths.display(path)}: found {type(document).__name__}, expected a list of entries"
         )
-    variables: list[Variable] = []
+    entries: list[K] = []
     seen: set[str] = set()
     for position, fields in enumerate(document, start=1):
         label = str(fields.get("key", position)) if isinstance(fields, Mapping) else str(position)
-        variable = _entry(Variable, path, label, fields)
-        if variable.key in seen:
+        entry = checked_entry(model, path, label, fields)
+        if entry.key in seen:
             raise InputError(
                 f"{paths.display(path)}, entry {label!r}, field 'key': found twice, expected once"
             )
-        seen.add(variable.key)
-        variables.append(variable)
-    return variables
+        seen.add(entry.key)
+        entries.append(entry)
+    return entries
