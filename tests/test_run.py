@@ -1,6 +1,7 @@
 """The runner: checks first, runs only what changed, leaves nothing half-written."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -31,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     source.mkdir()
     tiny_notebook.write(source)
     monkeypatch.setattr(paths, "NOTEBOOKS", source)
-    monkeypatch.setenv("PYTHONPATH", str(paths.ROOT))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(paths.ROOT), str(paths.ROOT / "src")]))
     return tmp_path / "out"
 
 

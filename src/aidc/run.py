@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import pkgutil
@@ -97,12 +98,19 @@ def plan(names: Sequence[str], parameters: Mapping[str, Any]) -> list[NotebookSe
         )
     for parameter in parameters:
         if not any(parameter in settings.model_fields for settings in chosen):
-            # Every chosen notebook would refuse it; let the first one say so.
-            chosen[0].parse({parameter: parameters[parameter]})
+            # Every chosen notebook would refuse it; let the one that may be meant say so.
+            _nearest(chosen, parameter).parse({parameter: parameters[parameter]})
     return [
         settings.parse({k: v for k, v in parameters.items() if k in settings.model_fields})
         for settings in chosen
     ]
+
+
+def _nearest(chosen: Sequence[type[NotebookSettings]], parameter: str) -> type[NotebookSettings]:
+    """Return the notebook with the parameter that looks most like ``parameter``."""
+    owner = {name: settings for settings in chosen for name in settings.model_fields}
+    close = difflib.get_close_matches(parameter, owner, n=1)
+    return owner[close[0]] if close else chosen[0]
 
 
 def default_folder(settings: Iterable[NotebookSettings]) -> Path:
