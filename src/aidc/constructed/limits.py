@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from aidc.constructed.setting import declared, number
-from aidc.evidence import Carrier, EvidenceError, InputError, Layer, step
+from aidc.evidence import Carrier, InputError, Layer, step
 
 SECONDS_PER_HOUR = 3600.0
 MINUTES_PER_HOUR = 60.0
@@ -216,11 +216,6 @@ def block_power(profile: HasMeanPower) -> BlockPower:
     Raises
     ------
     EvidenceError
-        If ``profile`` carries no evidence.
+        If ``profile`` carries no evidence: `BlockPower.of_kw` declares a setting.
     """
-    if not isinstance(profile, Carrier):
-        raise EvidenceError(
-            f"rule 'power comes from an audited profile': got a bare {type(profile).__name__}; "
-            "allowed is a profile with its evidence, or BlockPower.of_kw(...) as a setting"
-        )
     return BlockPower(kw=profile.mean_w / WATTS_PER_KW)

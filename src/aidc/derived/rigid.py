@@ -13,7 +13,6 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from aidc.constructed.overlap import Floats
 from aidc.constructed.setting import declared, number
@@ -181,7 +180,7 @@ def operate_jobs(
 ) -> JobBounds:
     """Operate given storage with on/off or rigid jobs: least unserved work.
 
-    A job is served whole or given up.
+    A rigid job is served whole or given up; an on/off job may be served in part.
 
     Raises
     ------
@@ -197,8 +196,8 @@ def operate_jobs(
     built = Ceilings(power_kw=storage.power_kw, energy_kwh=storage.energy_kwh, exact=True)
     pinned = _pinned(case, units, chosen)
     calm = compiled(Shape.of(case)).solve(pinned, Goal(throughput=1.0), built, HIGHS)
-    given_up = np.isinf(units.end) & chosen
-    unserved = float(units.cost[given_up].sum())
+    given_up = units.job[np.isinf(units.end) & (chosen > 0)]
+    unserved = float(units.cost @ chosen)
     plan = plan_of(
         case, f"{flexibility.rule}_feasible", calm, _moved(case, calm), watch.run(HIGHS)
     )
@@ -209,7 +208,7 @@ def operate_jobs(
             plan,
             cost=unserved,
             unserved_kwh=unserved,
-            missed_jobs=int(np.count_nonzero(given_up)),
+            missed_jobs=np.unique(given_up).size,
             cap_dual=np.full(case.horizon.active, math.nan),
         ),
         late_h=_late_h(case, units, chosen),
@@ -258,8 +257,8 @@ def _lower(
 
 def _whole(
     case: StorageCase, model: Highs, units: Units, columns: Floats, limit_s: float
-) -> tuple[npt.NDArray[np.bool_], int]:
-    """Return which columns run in a schedule of whole jobs, and how many jobs were split.
+) -> tuple[Floats, int]:
+    """Return the columns of a schedule of whole jobs, and how many jobs were split.
 
     Jobs that the relaxation left whole stay; the others are decided by a mixed-integer
     stage. Nearly all jobs are whole in a vertex: a split one needs a binding row.
@@ -277,11 +276,11 @@ def _whole(
             _, columns = model.solve(within_s=limit_s)
         except Infeasible:
             raise explain(case, Ceilings(), HIGHS) from None
-    return columns[first:] > 0.5, int(np.count_nonzero(split))
+    return np.round(columns[first:]), int(np.count_nonzero(split))
 
 
-def _pinned(case: StorageCase, units: Units, chosen: npt.NDArray[np.bool_]) -> StorageCase:
-    return replace(case, horizon=case.horizon.pinned(units.power @ chosen.astype(np.float64)))
+def _pinned(case: StorageCase, units: Units, chosen: Floats) -> StorageCase:
+    return replace(case, horizon=case.horizon.pinned(units.power @ chosen))
 
 
 def _moved(case: StorageCase, calm: Solution) -> Solution:
@@ -297,10 +296,11 @@ def _moved(case: StorageCase, calm: Solution) -> Solution:
     return replace(calm, dispatch=dispatch)
 
 
-def _late_h(case: StorageCase, units: Units, chosen: npt.NDArray[np.bool_]) -> Floats:
+def _late_h(case: StorageCase, units: Units, chosen: Floats) -> Floats:
     """Return how much later than without slack each job ends, h, shape (n,)."""
     load = case.require_jobs()
     end = np.zeros(len(load.jobs))
-    np.maximum.at(end, units.job[chosen], units.end[chosen])
+    runs = chosen > 0
+    np.maximum.at(end, units.job[runs], units.end[runs])
     late = end - load.jobs.processing_s / load.window.step_s
     return np.where(late > WHOLE, late, 0.0) * case.horizon.step_h

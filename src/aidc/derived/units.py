@@ -41,7 +41,7 @@ class Units:
     upper : array, shape (n,)
         Most of each column; the least is 0.
     cost : array, shape (n,)
-        Unserved work of a column at 1, kWh: of giving up a job.
+        Unserved work of a column at 1, kWh: of giving up a job or a part of one.
     job : array of int, shape (n,)
         Job (or class) of each column.
     end : array, shape (n,)
@@ -122,7 +122,8 @@ def starts(case: StorageCase, *, skippable: bool = False) -> Units:
     Parameters
     ----------
     skippable : bool
-        Whether a job may be given up, at the cost of its work.
+        Whether a job may be given up, at the cost of all its work: what is cut off
+        before its end is lost.
     """
     release, processing, kw, whole = _jobs(case)
     choices = whole + 1
@@ -152,7 +153,7 @@ def starts(case: StorageCase, *, skippable: bool = False) -> Units:
         least_kw=float(surplus.max(initial=0.0)),
         least_kwh=float(by_job.max(initial=0.0)),
     )
-    return _with_skips(case, units, np.arange(jobs), np.ones(jobs)) if skippable else units
+    return _skippable(units, np.arange(jobs), np.ones(jobs), job_kwh(case)) if skippable else units
 
 
 def running_slots(case: StorageCase, *, skippable: bool = False) -> Units:
@@ -160,6 +161,11 @@ def running_slots(case: StorageCase, *, skippable: bool = False) -> Units:
 
     A job's time is cut into whole slots from its release on and one shorter part. The
     whole ones and the part may run in any of its own slots, one at a time.
+
+    Parameters
+    ----------
+    skippable : bool
+        Whether parts of a job may be given up, at the cost of their work.
     """
     release, processing, kw, whole = _jobs(case)
     full = np.floor(processing + 1e-9).astype(np.int64)
@@ -205,7 +211,10 @@ def running_slots(case: StorageCase, *, skippable: bool = False) -> Units:
         least_kw=float(surplus.max(initial=0.0)),
         least_kwh=float(by_column.max(initial=0.0)) * case.horizon.step_h,
     )
-    return _with_skips(case, units, np.tile(np.arange(jobs), 2), amount) if skippable else units
+    if not skippable:
+        return units
+    lost = np.concatenate([kw, kw * rest]) * case.horizon.step_h
+    return _skippable(units, np.tile(np.arange(jobs), 2), amount, lost)
 
 
 def classes(case: StorageCase, *, single: bool = False, skippable: bool = False) -> Units:
@@ -258,28 +267,21 @@ def classes(case: StorageCase, *, single: bool = False, skippable: bool = False)
     )
     if not skippable:
         return units
-    return _appended(units, sp.csc_array(sp.eye_array(work.size)), work, np.ones(work.size))
+    return _skippable(units, np.arange(work.size), work, np.ones(work.size))
 
 
-def _with_skips(case: StorageCase, units: Units, row_job: Ints, amount: Floats) -> Units:
-    """Add a column a job: 1 if it is given up, which frees all its rows."""
-    work = job_kwh(case)
-    used = _sparse(
-        amount, np.arange(row_job.size), row_job, (units.groups.shape[0], work.size)
-    )
-    return _appended(units, used, np.ones(work.size), work)
-
-
-def _appended(units: Units, groups: Sparse, upper: Floats, cost: Floats) -> Units:
-    count = upper.size
-    silent = sp.csc_array((units.power.shape[0], count))
+def _skippable(units: Units, row_job: Ints, most: Floats, cost: Floats) -> Units:
+    """Add a column to each of the first rows: how much of it is given up, at what cost."""
+    count = row_job.size
+    none = sp.csc_array((units.power.shape[0], count))
+    freed = sp.csc_array(sp.eye_array(units.groups.shape[0], count))
     return replace(
         units,
-        power=sp.csc_array(sp.hstack([units.power, silent])),
-        groups=sp.csc_array(sp.hstack([units.groups, groups])),
-        upper=np.concatenate([units.upper, upper]),
+        power=sp.csc_array(sp.hstack([units.power, none])),
+        groups=sp.csc_array(sp.hstack([units.groups, freed])),
+        upper=np.concatenate([units.upper, most]),
         cost=np.concatenate([units.cost, cost]),
-        job=np.concatenate([units.job, np.arange(count)]),
+        job=np.concatenate([units.job, row_job]),
         end=np.concatenate([units.end, np.full(count, np.inf)]),
         least_kw=0.0,
         least_kwh=0.0,
