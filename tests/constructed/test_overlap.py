@@ -9,11 +9,7 @@ SLOTS, STEP = 12, 900.0
 moments = st.floats(0, SLOTS * STEP, allow_nan=False)
 
 
-@given(
-    st.lists(
-        st.tuples(moments, moments, st.integers(1, 64)), min_size=1, max_size=30
-    )
-)
+@given(st.lists(st.tuples(moments, moments, st.integers(1, 64)), min_size=1, max_size=30))
 def test_equals_the_overlap_of_every_interval_with_every_slot(rows):
     begin, end, weight = np.array([(min(a, b), max(a, b), w / 8) for a, b, w in rows]).T
     edges = np.arange(SLOTS + 1) * STEP

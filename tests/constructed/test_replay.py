@@ -66,7 +66,10 @@ def test_carry_in_and_jobs_past_the_end_are_cut_at_the_window():
 
 
 def test_local_time_of_the_source_counts():
-    assert replay(jobs(("2023-03-02 00:00:00", 60, 1)), WINDOW, LINEAR, POWER, NO_FLEET).carried_in == 0
+    assert (
+        replay(jobs(("2023-03-02 00:00:00", 60, 1)), WINDOW, LINEAR, POWER, NO_FLEET).carried_in
+        == 0
+    )
 
 
 def test_whole_blocks_round_up():
@@ -92,7 +95,10 @@ def test_evidence_names_every_setting_and_the_weakest_source():
     assert power.kw == pytest.approx(5.27)
     assert load.evidence.layer is Layer.CONSTRUCTED
     assert load.evidence.provenance is Provenance.SYNTHETIC
-    settings = "start days step_min gpus_per_block block_mapping fleet_blocks idle_kw_per_block site_overhead"
+    settings = (
+        "start days step_min gpus_per_block block_mapping fleet_blocks idle_kw_per_block "
+        "site_overhead"
+    )
     expected = {f"setting:{name}" for name in settings.split()} | {"acme-seren", "nlr-standin"}
     assert load.evidence.inputs == expected
 
@@ -142,18 +148,29 @@ def test_all_started_jobs_include_those_that_did_not_complete():
         (lambda: SupplyCap.of_share(-1), "supply_cap_share: found -1"),
         (lambda: SupplyCap.of_share(1, "median"), "expected 'kw', 'mean' or 'peak'"),
         (lambda: SiteOverhead.of_factor(0.9), "site_overhead: found 0.9"),
-        (lambda: Fleet.of_blocks(None, 0.8), "idle_kw_per_block: found 0.8 kW without fleet_blocks"),
+        (
+            lambda: Fleet.of_blocks(None, 0.8),
+            "idle_kw_per_block: found 0.8 kW without fleet_blocks",
+        ),
         (lambda: Fleet.of_blocks(0), "fleet_blocks: found 0"),
         (lambda: BlockMapping.of(0), "gpus_per_block: found 0"),
         (lambda: BlockMapping.of(2.5), "gpus_per_block: found 2.5"),
         (lambda: BlockMapping.of(8, "round"), "block_mapping: found 'round'"),
         (lambda: BlockPower.of_kw(0), "power per block: found 0"),
-        (lambda: replay(DAY, ReplayWindow.of("2023-03-03", 2, 60), LINEAR, POWER, NO_FLEET),
-         "is outside the trace, which has submits from 2023-03-01 to 2023-03-03"),
-        (lambda: replay(DAY, ReplayWindow.of("2023-03-03 06:00", 0.125, 60), LINEAR, POWER, NO_FLEET),
-         "found no GPU job that runs in it"),
-        (lambda: replay(DAY, WINDOW, LINEAR, POWER, Fleet.of_blocks(4, 5.0)),
-         "expected less than the 5 kW of a running block"),
+        (
+            lambda: replay(DAY, ReplayWindow.of("2023-03-03", 2, 60), LINEAR, POWER, NO_FLEET),
+            "is outside the trace, which has submits from 2023-03-01 to 2023-03-03",
+        ),
+        (
+            lambda: replay(
+                DAY, ReplayWindow.of("2023-03-03 06:00", 0.125, 60), LINEAR, POWER, NO_FLEET
+            ),
+            "found no GPU job that runs in it",
+        ),
+        (
+            lambda: replay(DAY, WINDOW, LINEAR, POWER, Fleet.of_blocks(4, 5.0)),
+            "expected less than the 5 kW of a running block",
+        ),
     ],
 )
 def test_bad_settings_are_one_clear_line(make, message):

@@ -26,7 +26,9 @@ def test_bad_technology_is_one_clear_line(settings, message):
 
 
 def test_usable_share_counts_what_a_full_discharge_delivers():
-    assert Technology.of(eta_discharge=0.9, soc_min=0.1, soc_max=0.9).usable_share == pytest.approx(0.72)
+    assert Technology.of(eta_discharge=0.9, soc_min=0.1, soc_max=0.9).usable_share == pytest.approx(
+        0.72
+    )
 
 
 def test_weights_scale_energy_alone():

@@ -55,9 +55,7 @@ def jobs_of(rows: Sequence[tuple[float, float, float]]) -> Jobs:
     return Jobs(jobs=frame, evidence=DRAWN)
 
 
-def load_of(
-    jobs: Jobs, hours: float, step_h: float, fleet_gpus: float | None = None
-) -> SiteLoad:
+def load_of(jobs: Jobs, hours: float, step_h: float, fleet_gpus: float | None = None) -> SiteLoad:
     """Replay jobs at 1 kW per GPU, without overhead."""
     window = ReplayWindow.of("2023-03-01", hours / 24, step_h * 60)
     fleet = Fleet.of_blocks(None if fleet_gpus is None else fleet_gpus / 8)

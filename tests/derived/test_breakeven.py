@@ -11,7 +11,14 @@ from aidc.derived.envelope import least_cost, size
 from aidc.derived.frontier import frontier
 from aidc.evidence import InputError, Layer
 
-LFP = Technology.of("lfp", eta_charge=0.96, eta_discharge=0.96, soc_min=0.05, soc_max=0.95, power_to_energy_per_h=1.0)
+LFP = Technology.of(
+    "lfp",
+    eta_charge=0.96,
+    eta_discharge=0.96,
+    soc_min=0.05,
+    soc_max=0.95,
+    power_to_energy_per_h=1.0,
+)
 NA = Technology.of("na", eta_charge=0.92, eta_discharge=0.92, power_to_energy_per_h=0.4)
 # Long and shallow, short and steep peaks: power and energy can replace each other.
 LOAD = [130, 130, 0, 130, 130, 0, 0, 140, 90, 0, 135, 60, 120, 0, 0, 0]
@@ -19,7 +26,10 @@ LOAD = [130, 130, 0, 130, 130, 0, 0, 140, 90, 0, 135, 60, 120, 0, 0, 0]
 
 @pytest.fixture(scope="module")
 def pair(load_case):
-    return (load_case(LOAD, technology=NA, initial="cyclic"), load_case(LOAD, technology=LFP, initial="cyclic"))
+    return (
+        load_case(LOAD, technology=NA, initial="cyclic"),
+        load_case(LOAD, technology=LFP, initial="cyclic"),
+    )
 
 
 def enumerated(challenger, known, weights):
@@ -49,7 +59,9 @@ def test_system_ratio_is_the_quotient_of_costs(pair, weight):
     challenger, reference = pair
     weights = CostWeights.of(weight, 1.0)
     found = break_even(challenger, reference, weights)
-    assert found.ratio == pytest.approx(frontier(reference).cost(weights) / frontier(challenger).cost(weights))
+    assert found.ratio == pytest.approx(
+        frontier(reference).cost(weights) / frontier(challenger).cost(weights)
+    )
 
 
 prices = st.floats(0.01, 10.0)
@@ -128,7 +140,10 @@ def test_hybrid_bears_integration_up_to_its_advantage(load_case):
     found = hybrid(both, weights, Integration.of_share(0.0))
     assert found.cheapest == "hybrid"
     assert found.bearable_share > 0.01
-    for share, winner in ((found.bearable_share * 0.99, "hybrid"), (found.bearable_share * 1.01, None)):
+    for share, winner in (
+        (found.bearable_share * 0.99, "hybrid"),
+        (found.bearable_share * 1.01, None),
+    ):
         again = hybrid(both, weights, Integration.of_share(share))
         assert again.hybrid_cost == pytest.approx(found.plan.cost * (1 + share))
         assert (again.cheapest == "hybrid") == (winner == "hybrid")
@@ -146,7 +161,10 @@ def test_a_hybrid_of_equals_bears_nothing(load_case):
     ("call", "message"),
     [
         (lambda a, b, none: break_even(a, b, CostWeights.of(), "lifetime"), "scaling: found"),
-        (lambda a, b, none: break_even(a, b, CostWeights.of(1, 0), "energy"), "weight_energy: found 0"),
+        (
+            lambda a, b, none: break_even(a, b, CostWeights.of(1, 0), "energy"),
+            "weight_energy: found 0",
+        ),
         (lambda a, b, none: break_even(none, none, CostWeights.of()), "found no storage needed"),
         (
             lambda a, b, none: break_even(replace(a, technologies=(NA, LFP)), b, CostWeights.of()),
@@ -158,7 +176,9 @@ def test_a_hybrid_of_equals_bears_nothing(load_case):
         ),
         (
             lambda a, b, none: hybrid(
-                replace(none, technologies=(NA, LFP)), (CostWeights.of(),) * 2, Integration.of_share(0)
+                replace(none, technologies=(NA, LFP)),
+                (CostWeights.of(),) * 2,
+                Integration.of_share(0),
             ),
             "hybrid: found no storage",
         ),

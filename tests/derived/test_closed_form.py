@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aidc.constructed.setting import declared
 from aidc.constructed.limits import Reserve
+from aidc.constructed.setting import declared
 from aidc.constructed.technology import CostWeights, Technology
 from aidc.derived.case import StorageCase
 from aidc.derived.closed_form import FixedLoad, fixed_storage, malleable_storage
@@ -49,7 +49,10 @@ def case_of(load, slack, cap, technology=None):
 @settings(max_examples=60, deadline=None)
 @given(loads, st.integers(0, 6), st.floats(1, 150))
 def test_o7_slack_saves_cap_times_slack_of_energy(load, slack, cap):
-    none, some = malleable_storage(case_of(load, 0, cap)), malleable_storage(case_of(load, slack, cap))
+    none, some = (
+        malleable_storage(case_of(load, 0, cap)),
+        malleable_storage(case_of(load, slack, cap)),
+    )
     assert some.energy_kwh == pytest.approx(max(0.0, none.energy_kwh - cap * slack), abs=1e-8)
     released = np.concatenate([[0.0], np.cumsum(load)])
     due = np.concatenate([np.zeros(slack), released])
@@ -97,9 +100,7 @@ def test_least_cost_of_a_fixed_load_equals_the_model(load, relative_cap, weight,
 
 def test_reserve_needs_power_and_energy(load_case):
     technology = Technology.of(eta_discharge=0.9)
-    case = load_case(
-        [150, 150, 50, 20], technology=technology, reserve=Reserve.of_minutes(30, 0.8)
-    )
+    case = load_case([150, 150, 50, 20], technology=technology, reserve=Reserve.of_minutes(30, 0.8))
     form = FixedLoad.of(case)
     assert form.least_power_kw == pytest.approx(0.8 * 150)
     weights = CostWeights.of(1.0, 1.0)

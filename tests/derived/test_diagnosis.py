@@ -51,8 +51,12 @@ def test_a_fleet_too_small_says_how_many_blocks(drawn, fleet_site, minutes):
     def make(blocks, slack=15.0):
         load = fleet_site(blocks)
         return storage_case(
-            load, SupplyCap.of_kw(500), minutes(slack), (Technology.of(),),
-            Reserve.of_minutes(0), InitialCharge.of(),
+            load,
+            SupplyCap.of_kw(500),
+            minutes(slack),
+            (Technology.of(),),
+            Reserve.of_minutes(0),
+            InitialCharge.of(),
         )
 
     found = message_of(lambda: size(make(3.0), EVEN))
@@ -65,8 +69,12 @@ def test_a_fleet_too_small_says_how_many_blocks(drawn, fleet_site, minutes):
 def test_idle_power_above_the_cap_cannot_be_operated(fleet_site, minutes):
     load = fleet_site(60.0)
     case = storage_case(
-        load, SupplyCap.of_kw(0.5 * load.idle_kw), minutes(15.0), (Technology.of(),),
-        Reserve.of_minutes(0), InitialCharge.of(),
+        load,
+        SupplyCap.of_kw(0.5 * load.idle_kw),
+        minutes(15.0),
+        (Technology.of(),),
+        Reserve.of_minutes(0),
+        InitialCharge.of(),
     )
     found = message_of(lambda: operate(case, StorageSize.of(1.0, 1.0)))
     assert f"found {0.5 * load.idle_kw:.6g} kW" in found

@@ -11,7 +11,6 @@ from aidc.derived.case import InitialCharge, slot_times, storage_case
 from aidc.derived.envelope import operate, size
 from aidc.derived.plan import StorageSize, delay_quantiles
 from aidc.derived.problem import StorageProblem, compiled
-from aidc.derived.stage import Shape
 from aidc.evidence import EvidenceError, InputError, Layer, Provenance
 
 REAL = Technology.of(
@@ -80,8 +79,13 @@ def test_a_scan_compiles_once(drawn, monkeypatch):
     assert len(made) == 1
     assert all(
         StorageProblem(replace(made[0], **change)).problem.is_dcp(dpp=True)
-        for change in ({}, {"droppable": True}, {"elastic": 9}, {"reserve": Reserve()},
-                       {"technologies": 2, "fleet": True})
+        for change in (
+            {},
+            {"droppable": True},
+            {"elastic": 9},
+            {"reserve": Reserve()},
+            {"technologies": 2, "fleet": True},
+        )
     )
     compiled.cache_clear()
 
@@ -158,7 +162,9 @@ def test_the_fleet_limits_the_schedule(drawn, fleet_site):
 def test_two_technologies_cost_no_more_than_either(drawn):
     other = Technology.of("na", eta_charge=0.9, eta_discharge=0.9, power_to_energy_per_h=0.25)
     prices = (CostWeights.of(1.0, 1.0), CostWeights.of(0.2, 0.7))
-    alone = [size(drawn(technology=t), (w,)).cost for t, w in zip((REAL, other), prices, strict=True)]
+    alone = [
+        size(drawn(technology=t), (w,)).cost for t, w in zip((REAL, other), prices, strict=True)
+    ]
     both = size(drawn(technology=(REAL, other)), prices)
     assert both.cost <= min(alone) + 1e-6
     assert both.dispatch.overlap_kw == pytest.approx(0, abs=1e-6)
@@ -181,8 +187,16 @@ def test_evidence_of_a_plan(drawn):
     plan = size(drawn(), EVEN)
     assert plan.evidence.layer is Layer.DERIVED
     assert plan.evidence.provenance is Provenance.SYNTHETIC
-    for name in ("slack_min", "supply_cap_share", "site_overhead", "eta_charge", "weight_power",
-                 "initial_soc", "reserve_min", "start"):
+    for name in (
+        "slack_min",
+        "supply_cap_share",
+        "site_overhead",
+        "eta_charge",
+        "weight_power",
+        "initial_soc",
+        "reserve_min",
+        "start",
+    ):
         assert f"setting:{name}" in plan.evidence.inputs
 
 

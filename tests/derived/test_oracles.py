@@ -1,4 +1,4 @@
-"""The worked examples that every version of the model has to reproduce (1 h, 100 kW, start full)."""
+"""Worked examples that every version of the model reproduces: 1 h slots, 100 kW, start full."""
 
 from dataclasses import replace
 
@@ -54,7 +54,10 @@ def test_o3_frontier(load_case):
     assert found.energy_kwh == pytest.approx([90, 60])
     for power in (30, 40, 55, 60, 80):
         assert FixedLoad.of(case).energy_kwh(power)[0] == pytest.approx(max(60, 120 - power))
-    tie = [found.power_kw @ [1, 0] + found.energy_kwh @ [1, 0], found.power_kw[1] + found.energy_kwh[1]]
+    tie = [
+        found.power_kw @ [1, 0] + found.energy_kwh @ [1, 0],
+        found.power_kw[1] + found.energy_kwh[1],
+    ]
     assert tie[0] == pytest.approx(tie[1])
 
 

@@ -13,7 +13,7 @@ from aidc.derived.certificate import certify
 from aidc.derived.closed_form import FixedLoad
 from aidc.derived.envelope import size
 from aidc.derived.plan import StorageSize
-from aidc.derived.rigid import Flexibility, class_bound, operate_jobs, size_jobs
+from aidc.derived.rigid import Flexibility, class_bound, interruptible, operate_jobs, size_jobs
 from aidc.evidence import InputError
 
 HOURS, SLACK = 8, 2
@@ -119,6 +119,16 @@ def test_flexibility_orders_the_storage(drawn):
     assert certify(case, exact).inflation == 0.0
 
 
+def test_a_rigid_schedule_is_an_on_off_one(drawn):
+    case = drawn(30.0)
+    on_off, rigid = (size_jobs(case, WEIGHTS, Flexibility.of(r), 5) for r in RULES)
+    best = interruptible(on_off, rigid)
+    assert best.feasible.cost == min(on_off.feasible.cost, rigid.feasible.cost)
+    assert best.feasible.bound == "on_off_feasible"
+    worse = replace(on_off, feasible=replace(on_off.feasible, cost=1e9))
+    assert interruptible(worse, rigid).feasible.cost == rigid.feasible.cost
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_without_slack_every_class_is_the_fixed_load(drawn, rule):
     case = drawn(0.0)
@@ -140,7 +150,10 @@ def test_a_fleet_that_rigid_jobs_do_not_fit(job_case):
     [
         (lambda case: Flexibility.of("elastic"), "flexibility: found 'elastic'"),
         (lambda case: size_jobs(case, WEIGHTS, Flexibility.of("malleable")), "have size()"),
-        (lambda case: size_jobs(case, WEIGHTS, Flexibility.of("rigid"), 0), "time_limit_s: found 0"),
+        (
+            lambda case: size_jobs(case, WEIGHTS, Flexibility.of("rigid"), 0),
+            "time_limit_s: found 0",
+        ),
         (
             lambda case: size_jobs(replace(case, load=None), WEIGHTS, Flexibility.of("rigid")),
             "job-level answer needs",

@@ -169,9 +169,7 @@ class BlockMapping(Carrier):
                 f"gpus_per_block: found {self.gpus_per_block!r}, expected a whole number"
             )
         if self.rule not in ("linear", "whole"):
-            raise InputError(
-                f"block_mapping: found {self.rule!r}, expected 'linear' or 'whole'"
-            )
+            raise InputError(f"block_mapping: found {self.rule!r}, expected 'linear' or 'whole'")
 
     @classmethod
     def of(cls, gpus_per_block: int = 8, rule: str = "linear") -> BlockMapping:

@@ -41,7 +41,8 @@ def slot_averages(begin: Floats, end: Floats, weight: Floats, step: float, slots
     size = slots + 1
     change = np.bincount(first, weight, size) - np.bincount(last, weight, size)
     inside = np.bincount(last, weight * into, size) - np.bincount(first, weight * before, size)
-    return np.maximum(np.cumsum(change) + inside, 0.0)[:slots]
+    averages: Floats = np.maximum(np.cumsum(change) + inside, 0.0)
+    return averages[:slots]
 
 
 def _slot_and_offset(times: Floats, step: float) -> tuple[npt.NDArray[np.int64], Floats]:

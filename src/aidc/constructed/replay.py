@@ -133,11 +133,11 @@ class _Load(Carrier):
 
         Where more blocks would run than exist, the surplus counts at its full power.
         """
-        missing = 0.0
-        if self.fleet_blocks:
-            over = np.maximum(self.running_blocks - self.fleet_blocks, 0.0)
-            missing = over * self.idle_kw / self.fleet_blocks
-        return self.idle_kw + self.kw_per_block * self.running_blocks + missing
+        running: Floats = self.idle_kw + self.kw_per_block * self.running_blocks
+        if self.fleet_blocks is None:
+            return running
+        surplus = np.maximum(self.running_blocks - self.fleet_blocks, 0.0)
+        return running + surplus * (self.idle_kw / self.fleet_blocks)
 
     @property
     def energy_kwh(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from aidc.constructed.setting import declared, number
@@ -62,7 +63,7 @@ class ReplayWindow(Carrier):
             raise InputError(
                 f"start: found {start!r}, expected a date or time such as '2023-05-01'"
             ) from error
-        if moment is pd.NaT:
+        if pd.isna(moment):
             raise InputError("start: found nothing, expected a date or time such as '2023-05-01'")
         local = moment.tz_localize(None) if moment.tzinfo else moment
         evidence = declared("start", "days", "step_min")
@@ -87,16 +88,17 @@ class ReplayWindow(Carrier):
         """Return the local time at which a slot begins (also beyond the window)."""
         return self.start + pd.Timedelta(seconds=slot * self.step_s)
 
-    def seconds(self, times: pd.Series[pd.Timestamp]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def seconds(self, times: pd.Series[pd.Timestamp]) -> npt.NDArray[np.float64]:
         """Return times in s since the start of the window, NaN where missing."""
         local = times.dt.tz_localize(None) if times.dt.tz is not None else times
-        return (local - self.start).dt.total_seconds().to_numpy(np.float64)
+        since = (local - self.start).dt.total_seconds()
+        return since.to_numpy().astype(np.float64)
 
     def require_inside(self, times: pd.Series[pd.Timestamp], source: str = "trace") -> None:
         """Raise `InputError` unless the window lies within the days that have submits."""
         local = times.dt.tz_localize(None) if times.dt.tz is not None else times
         first, last = local.min(), local.max()
-        if first is pd.NaT:
+        if pd.isna(first):
             raise InputError(f"{source}: found no job with a submit time, expected at least one")
         begin, end = first.floor("D"), last.floor("D") + pd.Timedelta(days=1)
         stop = self.time(self.slots)

@@ -8,6 +8,7 @@ modelling layer does not hand over.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import highspy
 import numpy as np
@@ -21,8 +22,10 @@ from aidc.derived.solver import Infeasible, silence_highs
 from aidc.derived.units import Sparse, Units
 from aidc.evidence import InputError
 
-
 MANY_COLUMNS = 20_000
+
+# One block a kind of column (None is zero), lower and upper limits, number of rows.
+Row: TypeAlias = tuple[list[Any], Floats | float, Floats | float, int]
 
 
 @dataclass(frozen=True)
@@ -141,12 +144,17 @@ def _rows(case: StorageCase, units: Units) -> tuple[Sparse, Floats, Floats]:
     if not case.cyclic:
         begin = [none, sp.csr_array([[-span]]), none, none, first, none, none]
     # Columns: power, energy, charge, discharge, usable, serve, units.
-    blocks: list[tuple[list[Sparse | None], Floats | float, Floats | float, int]] = [
+    blocks: list[Row] = [
         ([none, none, eye, -eye, none, eye, none], idle, cap, slots),
         ([none, none, -inflow * eye, outflow * eye, change, none, none], 0.0, 0.0, slots),
         ([-one, none, eye, none, none, none, none], -np.inf, 0.0, slots),
         ([-one, none, none, eye, none, none, none], -np.inf, 0.0, slots),
-        ([none, -span * at_ends, none, none, sp.eye_array(slots + 1), none, none], -np.inf, 0.0, slots + 1),
+        (
+            [none, -span * at_ends, none, none, sp.eye_array(slots + 1), none, none],
+            -np.inf,
+            0.0,
+            slots + 1,
+        ),
         ([none, none, none, none, none, eye, -units.power], 0.0, 0.0, slots),
         ([none, none, none, none, none, none, units.groups], units.low, units.high, units.low.size),
         (begin, 0.0, 0.0, 1),
@@ -170,9 +178,7 @@ def _rows(case: StorageCase, units: Units) -> tuple[Sparse, Floats, Floats]:
     return sp.csc_array(matrix), low, high
 
 
-def _reserve_rows(
-    case: StorageCase,
-) -> list[tuple[list[Sparse | None], Floats | float, Floats | float, int]]:
+def _reserve_rows(case: StorageCase) -> list[Row]:
     """An outage may begin at either end of a slot and find that slot's load running."""
     reserve, slots, none = case.reserve, case.horizon.active, None
     if not reserve.required:

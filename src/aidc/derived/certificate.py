@@ -87,7 +87,8 @@ def room_kw(case: StorageCase, dispatch: Dispatch) -> Floats:
     active = case.horizon.active
     exchange = (dispatch.charge_kw - dispatch.discharge_kw).sum(axis=0)
     room = case.cap_kw[:active] - case.horizon.idle_kw - exchange
-    return np.clip(room, 0.0, case.horizon.fleet_kw)
+    clipped: Floats = np.clip(room, 0.0, case.horizon.fleet_kw)
+    return clipped
 
 
 def earliest(case: StorageCase, dispatch: Dispatch) -> Floats:

@@ -6,6 +6,7 @@ They hold under narrower assumptions than the model, which they check.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,7 +110,8 @@ class FixedLoad:
             return np.zeros(size)
         kept = reserve.share * reserve.hours / technology.eta_discharge * self.load_kw
         laps = np.tile(kept, 2)[: size - 1]
-        return np.maximum(np.append(laps, 0.0), np.insert(laps, 0, 0.0))
+        at_ends: Floats = np.maximum(np.append(laps, 0.0), np.insert(laps, 0, 0.0))
+        return at_ends
 
     def least_cost(self, weights: CostWeights) -> tuple[float, float]:
         """Return (P, E) of least weighted cost.
@@ -154,7 +156,7 @@ class FixedLoad:
         return max(low, min(float(needed) * (1 + CONVERGED), float(room[-1]) or low))
 
 
-def _convex_minimum(cost, low: float, high: float) -> float:  # type: ignore[no-untyped-def]
+def _convex_minimum(cost: Callable[[float], tuple[float, float]], low: float, high: float) -> float:
     """Return where a convex piecewise linear function, given with its slope, is least."""
     left, right = low, high
     (left_cost, left_slope), (right_cost, right_slope) = cost(left), cost(right)
@@ -223,7 +225,9 @@ def malleable_storage(case: StorageCase) -> ClosedForm:
         )
     margin = cap - horizon.idle_kw
     return ClosedForm(
-        power_kw=max(0.0, _largest_mean(horizon.due_kwh, horizon.released_kwh, horizon.step_h) - margin),
+        power_kw=max(
+            0.0, _largest_mean(horizon.due_kwh, horizon.released_kwh, horizon.step_h) - margin
+        ),
         energy_kwh=_largest_excess(horizon.due_kwh, horizon.released_kwh, margin * horizon.step_h),
     )
 

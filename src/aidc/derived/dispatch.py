@@ -60,9 +60,7 @@ class Dispatch:
         serve = np.maximum(serve_kw[:active], 0.0)
         charge = np.maximum(charge_kw[:, :active], 0.0)
         discharge = np.maximum(discharge_kw[:, :active], 0.0)
-        dropped = (
-            np.zeros(active) if dropped_kwh is None else np.maximum(dropped_kwh[:active], 0.0)
-        )
+        dropped = np.zeros(active) if dropped_kwh is None else np.maximum(dropped_kwh[:active], 0.0)
         eta_in = np.array([[one.eta_charge] for one in case.technologies])
         eta_out = np.array([[one.eta_discharge] for one in case.technologies])
         stored = horizon.step_h * np.cumsum(eta_in * charge - discharge / eta_out, axis=1)
@@ -87,7 +85,8 @@ class Dispatch:
     @property
     def supply_kw(self) -> Floats:
         """Power drawn from outside, shape (slots,)."""
-        return self.load_kw + (self.charge_kw - self.discharge_kw).sum(axis=0)
+        exchange: Floats = (self.charge_kw - self.discharge_kw).sum(axis=0)
+        return self.load_kw + exchange
 
     @property
     def served_kwh(self) -> float:

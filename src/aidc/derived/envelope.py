@@ -42,9 +42,7 @@ def least_cost(case: StorageCase, weights: tuple[CostWeights, ...], solver: str)
 
 
 @step(Layer.DERIVED)
-def size(
-    case: StorageCase, weights: tuple[CostWeights, ...], solver: str = "HIGHS"
-) -> StoragePlan:
+def size(case: StorageCase, weights: tuple[CostWeights, ...], solver: str = "HIGHS") -> StoragePlan:
     """Size storage so that every deadline is met, at least weighted cost.
 
     Two stages: cost first, then, with the storage fixed, least throughput. Without the

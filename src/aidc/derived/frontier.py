@@ -64,7 +64,9 @@ def frontier(case: StorageCase, solver: str = "HIGHS") -> Frontier:
             "a hybrid has four dimensions"
         )
     first, last = corners(case, chosen)
-    vertices = [first] if _same(first, last, last) else [first, *_between(case, first, last, chosen)]
+    vertices = (
+        [first] if _same(first, last, last) else [first, *_between(case, first, last, chosen)]
+    )
     power, energy = np.array(vertices).T
     return Frontier(power_kw=power, energy_kwh=energy, run=watch.run(chosen))
 
@@ -97,6 +99,10 @@ def _between(case: StorageCase, left: Point, right: Point, solver: str) -> list[
     chord = weights.power * left[0] + weights.energy * left[1]
     found = least_cost(case, (weights,), solver)
     point = (found.power_kw[0], found.energy_kwh[0])
-    if found.cost >= chord * (1 - RESOLUTION) or _same(point, left, right) or _same(point, right, right):
+    if (
+        found.cost >= chord * (1 - RESOLUTION)
+        or _same(point, left, right)
+        or _same(point, right, right)
+    ):
         return [right]
     return _between(case, left, point, solver) + _between(case, point, right, solver)

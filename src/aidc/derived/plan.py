@@ -151,4 +151,5 @@ def delay_quantiles(case: StorageCase, dispatch: Dispatch, shares: Floats) -> Fl
     hours = np.arange(active + 1) * case.horizon.step_h
     parts = (np.arange(4096) + 0.5) / 4096 * float(served[-1])
     late = np.interp(parts, served, hours) - np.interp(parts, released, hours)
-    return np.quantile(np.maximum(late, 0.0), shares)
+    quantiles: Floats = np.quantile(np.maximum(late, 0.0), shares)
+    return quantiles

@@ -16,6 +16,7 @@ import cvxpy as cp
 import numpy as np
 
 from aidc.constructed.limits import Reserve
+from aidc.constructed.overlap import Floats
 from aidc.constructed.technology import Technology
 from aidc.derived.case import StorageCase
 from aidc.derived.dispatch import Dispatch
@@ -60,7 +61,8 @@ class _Storage:
 
     @property
     def cost(self) -> cp.Expression:
-        return self.weight_power * self.power + self.weight_energy * self.energy
+        cost: cp.Expression = self.weight_power * self.power + self.weight_energy * self.energy
+        return cost
 
     def set_technology(self, technology: Technology, step_h: float) -> None:
         limit = technology.power_to_energy_per_h
@@ -87,7 +89,7 @@ class StorageProblem:
         self.serve = cp.Variable(slots, bounds=[0, self.rate_most])
         self.backlog = cp.Variable(slots + 1, bounds=[0, self.backlog_most])
         self.waiting = cp.Variable()
-        self.constraints: list[cp.Constraint] = [self.waiting == cp.sum(self.backlog)]
+        self.constraints: list[cp.Constraint] = [self.waiting == self.backlog.sum()]
         for one in self.storages:
             self.constraints += one.constraints
         left = self.arrivals - shape.step_h * self.serve
@@ -105,7 +107,7 @@ class StorageProblem:
         self.unserved_most = _scalar()
         self.weights["unserved"] = _scalar()
         self.constraints += [
-            self.unserved == cp.sum(self.dropped),
+            self.unserved == self.dropped.sum(),
             self.unserved <= self.unserved_most,
         ]
         return self.dropped
@@ -121,7 +123,8 @@ class StorageProblem:
                 self.cap_short <= self.cap_short_most,
                 self.fleet_short <= self.fleet_short_most,
             ]
-            headroom = headroom + (np.arange(self.shape.slots) < self.shape.elastic) * self.cap_short
+            counts = np.arange(self.shape.slots) < self.shape.elastic
+            headroom = headroom + counts * self.cap_short
             fleet = fleet + self.fleet_short
         self.cap = self.serve + exchange <= headroom
         self.constraints += [self.cap, self.serve + exchange >= -self.idle]
@@ -139,14 +142,15 @@ class StorageProblem:
         ]
 
     def _cost(self) -> cp.Expression:
-        moved = sum(cp.sum(one.charge) + cp.sum(one.discharge) for one in self.storages)
+        moved = sum((one.charge + one.discharge).sum() for one in self.storages)
         cost = self.weights["throughput"] * moved + self.weights["waiting"] * self.waiting
         if self.shape.droppable:
             cost += self.weights["unserved"] * self.unserved
         if self.shape.elastic:
             cost += self.weights["cap_short"] * self.cap_short
             cost += self.weights["fleet_short"] * self.fleet_short
-        return cost + sum(one.cost for one in self.storages)
+        total: cp.Expression = cost + sum(one.cost for one in self.storages)
+        return total
 
     def solve(self, case: StorageCase, goal: Goal, ceilings: Ceilings, solver: str) -> Solution:
         """Solve one stage of a case.
@@ -200,22 +204,26 @@ class StorageProblem:
     def _read(self, case: StorageCase) -> Solution:
         dispatch = Dispatch.of(
             case,
-            serve_kw=self.serve.value,
-            charge_kw=np.array([one.charge.value for one in self.storages]),
-            discharge_kw=np.array([one.discharge.value for one in self.storages]),
-            first_kwh=np.array([one.usable.value[0] for one in self.storages]),
-            dropped_kwh=self.dropped.value if self.shape.droppable else None,
+            serve_kw=_value(self.serve),
+            charge_kw=np.array([_value(one.charge) for one in self.storages]),
+            discharge_kw=np.array([_value(one.discharge) for one in self.storages]),
+            first_kwh=np.array([_value(one.usable)[0] for one in self.storages]),
+            dropped_kwh=_value(self.dropped) if self.shape.droppable else None,
         )
         elastic = self.shape.elastic > 0
         return Solution(
-            cost=float(self.problem.value),
-            power_kw=tuple(max(0.0, float(one.power.value)) for one in self.storages),
-            energy_kwh=tuple(max(0.0, float(one.energy.value)) for one in self.storages),
+            cost=float(_value(self.problem)),
+            power_kw=tuple(max(0.0, float(_value(one.power))) for one in self.storages),
+            energy_kwh=tuple(max(0.0, float(_value(one.energy))) for one in self.storages),
             dispatch=dispatch,
-            cap_dual=np.asarray(self.cap.dual_value)[: case.horizon.active],
-            cap_short_kw=float(self.cap_short.value) if elastic else 0.0,
-            fleet_short_kw=float(self.fleet_short.value) if elastic else 0.0,
+            cap_dual=np.asarray(self.cap.dual_value, np.float64)[: case.horizon.active],
+            cap_short_kw=float(_value(self.cap_short)) if elastic else 0.0,
+            fleet_short_kw=float(_value(self.fleet_short)) if elastic else 0.0,
         )
+
+
+def _value(solved: cp.Variable | cp.Problem) -> Floats:
+    return np.asarray(solved.value, np.float64)
 
 
 def _generous(case: StorageCase) -> tuple[float, float]:

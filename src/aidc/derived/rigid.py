@@ -99,6 +99,22 @@ class JobBounds(Carrier):
         return max(0.0, cost - self.lower.cost) / cost if cost > 0 else 0.0
 
 
+@step(Layer.DERIVED)
+def interruptible(on_off: JobBounds, rigid: JobBounds) -> JobBounds:
+    """Return the bounds of on/off jobs, with the rigid schedule where that is better.
+
+    A rigid schedule is one of on/off jobs that interrupts nothing; a time limit can leave
+    the search for the others behind it.
+    """
+    if rigid.feasible.cost >= on_off.feasible.cost:
+        return on_off
+    return replace(
+        on_off,
+        feasible=replace(rigid.feasible, bound=on_off.feasible.bound),
+        late_h=rigid.late_h,
+    )
+
+
 def _units(case: StorageCase, flexibility: Flexibility, *, skippable: bool) -> Units:
     if flexibility.rule == MALLEABLE:
         raise InputError(
@@ -110,9 +126,7 @@ def _units(case: StorageCase, flexibility: Flexibility, *, skippable: bool) -> U
 
 
 @step(Layer.DERIVED)
-def class_bound(
-    case: StorageCase, weights: CostWeights, *, single: bool = False
-) -> StoragePlan:
+def class_bound(case: StorageCase, weights: CostWeights, *, single: bool = False) -> StoragePlan:
     """Size storage for malleable jobs in classes: a tighter lower bound than the envelope.
 
     Parameters
@@ -130,8 +144,16 @@ def class_bound(
         If no storage suffices or the model is too large.
     """
     watch = Stopwatch()
-    cost, columns = _relaxed(case, Highs(assemble(case, classes(case, single=single), weights, None)))
-    return _lower(case, "malleable_exact" if single else "malleable_class_lower", cost, columns, watch.run(HIGHS))
+    cost, columns = _relaxed(
+        case, Highs(assemble(case, classes(case, single=single), weights, None))
+    )
+    return _lower(
+        case,
+        "malleable_exact" if single else "malleable_class_lower",
+        cost,
+        columns,
+        watch.run(HIGHS),
+    )
 
 
 @step(Layer.DERIVED)
@@ -198,9 +220,7 @@ def operate_jobs(
     calm = compiled(Shape.of(case)).solve(pinned, Goal(throughput=1.0), built, HIGHS)
     given_up = units.job[np.isinf(units.end) & (chosen > 0)]
     unserved = float(units.cost @ chosen)
-    plan = plan_of(
-        case, f"{flexibility.rule}_feasible", calm, _moved(case, calm), watch.run(HIGHS)
-    )
+    plan = plan_of(case, f"{flexibility.rule}_feasible", calm, _moved(case, calm), watch.run(HIGHS))
     return JobBounds(
         flexibility=flexibility.rule,
         lower=lower,
@@ -280,7 +300,7 @@ def _whole(
 
 
 def _pinned(case: StorageCase, units: Units, chosen: Floats) -> StorageCase:
-    return replace(case, horizon=case.horizon.pinned(units.power @ chosen))
+    return replace(case, horizon=case.horizon.pinned(np.asarray(units.power @ chosen)))
 
 
 def _moved(case: StorageCase, calm: Solution) -> Solution:

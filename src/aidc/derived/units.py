@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from aidc.constructed.limits import SECONDS_PER_HOUR
 from aidc.constructed.overlap import Floats
 from aidc.derived.case import StorageCase
 from aidc.derived.plan import job_kwh
@@ -192,7 +191,7 @@ def running_slots(case: StorageCase, *, skippable: bool = False) -> Units:
     )
     is_short = np.arange(columns) >= long[0].size
     row = np.where(is_short, jobs + job, job)
-    amount = np.concatenate([full, (rest > 0).astype(np.int64)]).astype(np.float64)
+    amount: Floats = np.concatenate([full, rest > 0], dtype=np.float64)
     once, together = _one_at_a_time(job, delay)
     groups = sp.csc_array(
         sp.vstack([_sparse(np.ones(columns), row, np.arange(columns), (2 * jobs, columns)), once])
@@ -248,7 +247,7 @@ def classes(case: StorageCase, *, single: bool = False, skippable: bool = False)
     of_class = np.repeat(np.arange(keys.size), spans)
     slot = np.arange(columns) - offsets[of_class] + begins[of_class]
     inside = slot < case.horizon.active
-    work = np.bincount(of_job, job_kwh(case), keys.size)
+    work = np.bincount(of_job, weights=job_kwh(case), minlength=keys.size)
     steps = np.full(columns, case.horizon.step_h)
     units = Units(
         power=_sparse(
