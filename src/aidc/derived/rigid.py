@@ -1,0 +1,326 @@
+"""Storage for jobs that cannot run at any rate: bounds from below and above.
+
+Three classes of flexibility, each needing at least the storage of the one before:
+malleable (any rate up to the full one), on/off (full rate or nothing, interruptions
+allowed), rigid (once, uninterrupted). Finding the least for the last two is a
+mixed-integer problem; its relaxation is the lower bound, and a schedule found from it the
+feasible value. The answer is both, and their gap.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aidc.constructed.overlap import Floats
+from aidc.constructed.setting import declared, number
+from aidc.constructed.technology import CostWeights
+from aidc.derived.blocks import Columns, Highs, assemble
+from aidc.derived.case import StorageCase
+from aidc.derived.diagnosis import explain
+from aidc.derived.dispatch import Dispatch
+from aidc.derived.envelope import least_cost, plan_of
+from aidc.derived.plan import (
+    ROUND_OFF,
+    StoragePlan,
+    StorageSize,
+    full_cycles,
+    least_missed,
+)
+from aidc.derived.problem import compiled
+from aidc.derived.solver import Infeasible, SolverRun, Stopwatch
+from aidc.derived.stage import Ceilings, Goal, Shape, Solution, widened
+from aidc.derived.units import Units, classes, running_slots, starts
+from aidc.evidence import Carrier, InputError, Layer, step
+
+MALLEABLE, ON_OFF, RIGID = "malleable", "on_off", "rigid"
+FLEXIBILITIES = (MALLEABLE, ON_OFF, RIGID)
+WHOLE = 1e-6
+HIGHS = "HIGHS"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flexibility(Carrier):
+    """What a job lets be done to it: the trace says nothing about it.
+
+    Attributes
+    ----------
+    rule : str
+        ``"malleable"``, ``"on_off"`` or ``"rigid"``.
+    """
+
+    rule: str
+
+    def __post_init__(self) -> None:
+        if self.rule not in FLEXIBILITIES:
+            raise InputError(
+                f"flexibility: found {self.rule!r}, expected one of {', '.join(FLEXIBILITIES)}"
+            )
+
+    @classmethod
+    def of(cls, rule: str) -> Flexibility:
+        """Return the experimental setting ``flexibility``."""
+        return cls(rule=rule, evidence=declared("flexibility"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobBounds(Carrier):
+    """What on/off or rigid jobs need: at least, and certainly at most.
+
+    Attributes
+    ----------
+    flexibility : str
+        Class of the jobs.
+    lower : StoragePlan
+        Relaxation: nothing below its cost suffices when delays are whole slots. Its
+        dispatch runs parts of jobs.
+    feasible : StoragePlan
+        A schedule that keeps every rule. In operation its missed jobs are those it
+        gives up.
+    late_h : array, shape (n,)
+        How much later than without slack each job ends in that schedule, h; infinite if
+        given up.
+    fractional_jobs : int
+        Jobs that the relaxation split, and that the mixed-integer stage decided.
+    """
+
+    flexibility: str
+    lower: StoragePlan
+    feasible: StoragePlan
+    late_h: Floats
+    fractional_jobs: int
+
+    @property
+    def gap(self) -> float:
+        """Relative distance of feasible and lower cost; 0 if both are 0."""
+        cost = self.feasible.cost
+        return max(0.0, cost - self.lower.cost) / cost if cost > 0 else 0.0
+
+
+@step(Layer.DERIVED)
+def interruptible(on_off: JobBounds, rigid: JobBounds) -> JobBounds:
+    """Return the bounds of on/off jobs, with the rigid schedule where that is better.
+
+    A rigid schedule is one of on/off jobs that interrupts nothing; a time limit can leave
+    the search for the others behind it.
+    """
+    if rigid.feasible.cost >= on_off.feasible.cost:
+        return on_off
+    return replace(
+        on_off,
+        feasible=replace(rigid.feasible, bound=on_off.feasible.bound),
+        late_h=rigid.late_h,
+    )
+
+
+def _units(case: StorageCase, flexibility: Flexibility, *, skippable: bool) -> Units:
+    if flexibility.rule == MALLEABLE:
+        raise InputError(
+            "flexibility: found 'malleable', expected 'on_off' or 'rigid'; malleable jobs have "
+            "size() and class_bound()"
+        )
+    make = running_slots if flexibility.rule == ON_OFF else starts
+    return make(case, skippable=skippable)
+
+
+@step(Layer.DERIVED)
+def class_bound(case: StorageCase, weights: CostWeights, *, single: bool = False) -> StoragePlan:
+    """Size storage for malleable jobs in classes: a tighter lower bound than the envelope.
+
+    Parameters
+    ----------
+    case : StorageCase
+        With one technology, made from jobs.
+    weights : CostWeights
+        Its weights.
+    single : bool
+        Whether every job is a class of its own: exact for malleable jobs, and larger.
+
+    Raises
+    ------
+    InputError
+        If no storage suffices or the model is too large.
+    """
+    watch = Stopwatch()
+    cost, columns = _relaxed(
+        case, Highs(assemble(case, classes(case, single=single), weights, None))
+    )
+    return _lower(
+        case,
+        "malleable_exact" if single else "malleable_class_lower",
+        cost,
+        columns,
+        watch.run(HIGHS),
+    )
+
+
+@step(Layer.DERIVED)
+def size_jobs(
+    case: StorageCase,
+    weights: CostWeights,
+    flexibility: Flexibility,
+    time_limit_s: float = 60.0,
+) -> JobBounds:
+    """Size storage for on/off or rigid jobs: lower bound, feasible value, gap.
+
+    Raises
+    ------
+    InputError
+        If no storage suffices, no schedule is found in time, or the model is too large.
+    """
+    limit_s, watch = number("time_limit_s", time_limit_s, "s", above=True), Stopwatch()
+    units = _units(case, flexibility, skippable=False)
+    model = Highs(assemble(case, units, weights, None))
+    cost, columns = _relaxed(case, model)
+    lower = _lower(case, f"{flexibility.rule}_lower", cost, columns, watch.run(HIGHS))
+    chosen, split = _whole(case, model, units, columns, limit_s)
+    pinned = _pinned(case, units, chosen)
+    sized = least_cost(pinned, (weights,), HIGHS)
+    built = Ceilings(
+        power_kw=widened(sized.power_kw, ROUND_OFF), energy_kwh=widened(sized.energy_kwh, ROUND_OFF)
+    )
+    calm = compiled(Shape.of(case)).solve(pinned, Goal(throughput=1.0), built, HIGHS)
+    return JobBounds(
+        flexibility=flexibility.rule,
+        lower=lower,
+        feasible=plan_of(
+            case, f"{flexibility.rule}_feasible", sized, _moved(case, calm), watch.run(HIGHS)
+        ),
+        late_h=_late_h(case, units, chosen),
+        fractional_jobs=split,
+    )
+
+
+@step(Layer.DERIVED)
+def operate_jobs(
+    case: StorageCase,
+    storage: StorageSize,
+    flexibility: Flexibility,
+    time_limit_s: float = 60.0,
+) -> JobBounds:
+    """Operate given storage with on/off or rigid jobs: least unserved work.
+
+    A rigid job is served whole or given up; an on/off job may be served in part.
+
+    Raises
+    ------
+    InputError
+        If even without any job the limits cannot be kept, or the model is too large.
+    """
+    limit_s, watch = number("time_limit_s", time_limit_s, "s", above=True), Stopwatch()
+    units = _units(case, flexibility, skippable=True)
+    model = Highs(assemble(case, units, None, storage))
+    cost, columns = _relaxed(case, model)
+    lower = _lower(case, f"{flexibility.rule}_lower", cost, columns, watch.run(HIGHS), cost)
+    chosen, split = _whole(case, model, units, columns, limit_s)
+    built = Ceilings(power_kw=storage.power_kw, energy_kwh=storage.energy_kwh, exact=True)
+    pinned = _pinned(case, units, chosen)
+    calm = compiled(Shape.of(case)).solve(pinned, Goal(throughput=1.0), built, HIGHS)
+    given_up = units.job[np.isinf(units.end) & (chosen > 0)]
+    unserved = float(units.cost @ chosen)
+    plan = plan_of(case, f"{flexibility.rule}_feasible", calm, _moved(case, calm), watch.run(HIGHS))
+    return JobBounds(
+        flexibility=flexibility.rule,
+        lower=lower,
+        feasible=replace(
+            plan,
+            cost=unserved,
+            unserved_kwh=unserved,
+            missed_jobs=np.unique(given_up).size,
+            cap_dual=np.full(case.horizon.active, math.nan),
+        ),
+        late_h=_late_h(case, units, chosen),
+        fractional_jobs=split,
+    )
+
+
+def _relaxed(case: StorageCase, model: Highs) -> tuple[float, Floats]:
+    try:
+        return model.solve()
+    except Infeasible:
+        raise explain(case, Ceilings(), HIGHS) from None
+
+
+def _lower(
+    case: StorageCase,
+    bound: str,
+    cost: float,
+    columns: Floats,
+    run: SolverRun,
+    unserved_kwh: float = 0.0,
+) -> StoragePlan:
+    """Return a relaxation as a plan; its schedule is no schedule of whole jobs."""
+    where = Columns(case.horizon.active)
+    dispatch = Dispatch.of(
+        case,
+        serve_kw=columns[where.serve],
+        charge_kw=columns[None, where.charge],
+        discharge_kw=columns[None, where.discharge],
+        first_kwh=columns[where.usable][:1],
+    )
+    energy = (float(columns[1]),)
+    return StoragePlan(
+        bound=bound,
+        cost=cost,
+        power_kw=(float(columns[0]),),
+        energy_kwh=energy,
+        dispatch=dispatch,
+        unserved_kwh=unserved_kwh,
+        missed_jobs=least_missed(case, unserved_kwh),
+        cycles=full_cycles(case, dispatch, energy),
+        cap_dual=np.full(case.horizon.active, math.nan),
+        run=run,
+    )
+
+
+def _whole(
+    case: StorageCase, model: Highs, units: Units, columns: Floats, limit_s: float
+) -> tuple[Floats, int]:
+    """Return the columns of a schedule of whole jobs, and how many jobs were split.
+
+    Jobs that the relaxation left whole stay; the others are decided by a mixed-integer
+    stage. Nearly all jobs are whole in a vertex: a split one needs a binding row.
+    """
+    first = Columns(case.horizon.active).units
+    share = columns[first:]
+    split = np.zeros(int(units.job.max(initial=0)) + 1, dtype=bool)
+    split[units.job[np.abs(share - np.round(share)) > WHOLE]] = True
+    if split.any():
+        open_columns = split[units.job]
+        kept = np.flatnonzero(~open_columns)
+        model.fix(first + kept, np.round(share[kept]))
+        model.make_whole(first + np.flatnonzero(open_columns))
+        try:
+            _, columns = model.solve(within_s=limit_s)
+        except Infeasible:
+            raise explain(case, Ceilings(), HIGHS) from None
+    return np.round(columns[first:]), int(np.count_nonzero(split))
+
+
+def _pinned(case: StorageCase, units: Units, chosen: Floats) -> StorageCase:
+    return replace(case, horizon=case.horizon.pinned(np.asarray(units.power @ chosen)))
+
+
+def _moved(case: StorageCase, calm: Solution) -> Solution:
+    """Return a solution of a pinned schedule with the backlog that the schedule leaves."""
+    stored = calm.dispatch
+    dispatch = Dispatch.of(
+        case,
+        serve_kw=stored.serve_kw,
+        charge_kw=stored.charge_kw,
+        discharge_kw=stored.discharge_kw,
+        first_kwh=stored.usable_kwh[:, 0],
+    )
+    return replace(calm, dispatch=dispatch)
+
+
+def _late_h(case: StorageCase, units: Units, chosen: Floats) -> Floats:
+    """Return how much later than without slack each job ends, h, shape (n,)."""
+    load = case.require_jobs()
+    end = np.zeros(len(load.jobs))
+    runs = chosen > 0
+    np.maximum.at(end, units.job[runs], units.end[runs])
+    late = end - load.jobs.processing_s / load.window.step_s
+    return np.where(late > WHOLE, late, 0.0) * case.horizon.step_h
