@@ -110,7 +110,7 @@ def _event(line: str) -> tuple[str, float, float]:
         raise ValueError("time_ms: no number")
     if key == _READING and not _is_number(value):
         raise ValueError("value: no number")
-    return key, float(time_ms), float(value) if key == _READING else float("nan")
+    return key, float(str(time_ms)), float(str(value)) if key == _READING else float("nan")
 
 
 def _is_number(value: object) -> bool:

@@ -63,7 +63,7 @@ def read_two_column(
     names = [name.strip() for name in next(csv.reader([header.strip("\r")]), [])]
     if len(names) != 2:
         raise InputError(
-            f"{where}, line 1: found {len(names)} columns ({', '.join(names)[:200]}), expected two: "
+            f"{where}, line 1: found {len(names)} columns, expected two: "
             "a time and a power, e.g. time_s,power_w"
         )
     scale, shift = _power_scale(where, names[1], options)
