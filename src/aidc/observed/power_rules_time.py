@@ -318,9 +318,10 @@ def lag(job: Job) -> RuleResult:
         found, correlation = lag_s(series[0], watts, step_s)
         unclear += int(np.isnan(found))
         if abs(found) > 1.5 * step_s:
+            side = "behind" if found > 0 else "before"
             bad.append(
-                f"{log.profile.label} runs {abs(found):.1f} s "
-                f"{'behind' if found > 0 else 'before'} {logs[0].profile.label} (correlation {correlation:.2f})"
+                f"{log.profile.label} runs {abs(found):.1f} s {side} "
+                f"{logs[0].profile.label} (correlation {correlation:.2f})"
             )
     return RuleResult(
         id="nodes.lag",

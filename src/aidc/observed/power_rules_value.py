@@ -15,10 +15,12 @@ from aidc.observed.power_rules import MAX_EXAMPLES, Job, RuleResult, count_of, e
 
 
 def readings_of(log: CleanProfile) -> int:
+    """Return how many channels of a log are readings."""
     return sum(not channel.counter for channel in log.profile.channels)
 
 
 def counters_of(log: CleanProfile) -> int:
+    """Return how many channels of a log are counters."""
     return sum(channel.counter for channel in log.profile.channels)
 
 

@@ -20,7 +20,7 @@ from pyarrow import csv
 
 from aidc.observed.power import Floats, Mask
 
-_HEAD_BYTES = 1 << 16
+_HEAD_BYTES = 1 << 8
 _TIME_BYTES = 26
 # Positions of the digits of YYYY-mm-dd_HH:MM:SS.ffffff, and of its separators.
 _DIGITS = [0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18, 20, 21, 22, 23, 24, 25]
@@ -117,8 +117,10 @@ def _body(data: bytes) -> tuple[Lines, bytes]:
 
     Comments and blank lines are blanked only if there are any after the head.
     """
-    head_end = data.find(b"\n", data.rfind(b"#", 0, _HEAD_BYTES)) + 1
-    first = data.count(b"\n", 0, head_end) + 1
+    head_end, first = 0, 1
+    while data[head_end : head_end + _HEAD_BYTES].lstrip(b" \t").startswith((b"#", b"\n", b"\r\n")):
+        head_end = data.find(b"\n", head_end) + 1 or len(data)
+        first += 1
     body = data[head_end:]
     if b"#" not in body and b"\n\n" not in body and not body.startswith(b"\n"):
         rows = body.count(b"\n") + (0 if body.endswith(b"\n") or not body else 1)
