@@ -279,12 +279,12 @@ def _add_measured(
         at, watts = _points(log, [i], channel.counter)
         sound = ~np.isnan(watts)
         _add(parts, channel.domain, np.interp(grid, at[sound], watts[sound]))
-        _mark_holes(gap, grid, at[sound], max_gap_s)
+        _mark(gap, grid, *_holes(log.times_s, missing, channel.counter), max_gap_s)
     for (domain, counter), columns in whole.items():
         at, watts = _points(log, columns, counter)
         same = at.size == grid.size and bool(np.array_equal(at, grid))
         _add(parts, domain, watts if same else np.interp(grid, at, watts))
-    _mark_holes(gap, grid, log.times_s, max_gap_s)
+    _mark(gap, grid, log.times_s[:-1], log.times_s[1:], max_gap_s)
     return refused
 
 
@@ -296,12 +296,25 @@ def _points(log: CleanProfile, columns: list[int], counter: bool) -> tuple[Float
     return log.times_s, watts
 
 
-def _mark_holes(gap: Mask, grid: Floats, times_s: Floats, max_gap_s: float) -> None:
-    """Mark the intervals of the grid that touch a hole between times."""
-    edges = np.concatenate([[min(grid[0], times_s[0])], times_s, [max(grid[-1], times_s[-1])]])
-    for hole in np.flatnonzero(np.diff(edges) > max_gap_s):
-        first = max(int(np.searchsorted(grid, edges[hole], side="right")) - 1, 0)
-        gap[first : int(np.searchsorted(grid, edges[hole + 1], side="left"))] = True
+def _holes(times_s: Floats, missing: Mask, counter: bool) -> tuple[Floats, Floats]:
+    """Return begin and end of each run of missing values.
+
+    A missing reading leaves the time from the last sound one to the next; a missing
+    difference leaves its own interval.
+    """
+    edge = np.diff(np.concatenate([[0], missing.astype(np.int8), [0]]))
+    first, after = np.flatnonzero(edge == 1), np.flatnonzero(edge == -1)
+    if counter:
+        return times_s[first], times_s[after]
+    last = times_s.size - 1
+    return times_s[np.maximum(first - 1, 0)], times_s[np.minimum(after, last)]
+
+
+def _mark(gap: Mask, grid: Floats, begin: Floats, end: Floats, max_gap_s: float) -> None:
+    """Mark the intervals of the grid that touch a hole longer than ``max_gap_s``."""
+    for hole in np.flatnonzero(end - begin > max_gap_s):
+        first = max(int(np.searchsorted(grid, begin[hole], side="right")) - 1, 0)
+        gap[first : int(np.searchsorted(grid, end[hole], side="left"))] = True
 
 
 def _add_official(parts: dict[str, Floats], log: CleanProfile, grid: Floats) -> None:
