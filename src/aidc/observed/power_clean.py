@@ -29,6 +29,8 @@ _LEAST_STEP = 0.1
 # A channel that repeats itself more often than this by nature cannot be called stuck.
 _USUAL_RUN = 5
 _MAX_CLOCK_STEPS = 1000
+# Values whose median tells the magnitude of a channel.
+_TYPICAL_OF = 10_000
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -205,9 +207,8 @@ def _reading(
         found[ZERO] = watts == 0
     lost = np.logical_or.reduce(list(found.values()))
     sound = watts[~lost]
-    if sound.size and not (
-        rules.least_w.get(domain, 0.0) <= np.median(np.abs(sound)) <= rules.most_w[domain]
-    ):
+    typical = np.median(np.abs(sound[:: 1 + sound.size // _TYPICAL_OF])) if sound.size else 0.0
+    if sound.size and not rules.least_w.get(domain, 0.0) <= typical <= rules.most_w[domain]:
         found[UNIT] = ~lost
         return np.full(watts.size, np.nan), found
     found[IMPLAUSIBLE] = ~lost & ((watts > rules.most_w[domain]) | (watts < 0))
@@ -235,7 +236,7 @@ def _stuck(watts: Floats, times_s: Floats, rules: CleanRules) -> Mask:
         return stuck
     starts = np.concatenate([[0], np.flatnonzero(watts[1:] != watts[:-1]) + 1])
     lengths = np.diff(np.concatenate([starts, [watts.size]]))
-    if np.median(lengths) > _USUAL_RUN:
+    if lengths.max() < rules.stuck_samples or np.median(lengths) > _USUAL_RUN:
         return stuck
     for k in np.flatnonzero(lengths >= rules.stuck_samples):
         first, last = int(starts[k]), int(starts[k] + lengths[k] - 1)

@@ -13,6 +13,8 @@ from aidc.observed.power import Floats
 from aidc.observed.profile import require_total
 
 NAME = "power.mean_w"
+# The advised block length costs the square of their number.
+MOST_BINS = 2_000
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -32,7 +34,8 @@ class MeanInterval(Carrier):
     block_s : float
         Length of a block, s; 0 if nothing was resampled.
     bin_s : float
-        Power is averaged over bins of this length first, s.
+        Power is averaged over bins of this length first, s: a second, or more in a run of
+        more than `MOST_BINS` seconds.
     independent_values : float
         How many independent bins would give an interval as wide: n x var / (n var of mean).
     """
@@ -47,9 +50,7 @@ class MeanInterval(Carrier):
 
 
 @step(Layer.OBSERVED)
-def mean_interval(
-    total: TotalPower, settings: IntervalSettings | None = None, bin_s: float = 1.0
-) -> MeanInterval:
+def mean_interval(total: TotalPower, settings: IntervalSettings | None = None) -> MeanInterval:
     """Return the interval of the mean over all time in no gap.
 
     Parameters
@@ -58,13 +59,15 @@ def mean_interval(
         The curve.
     settings : IntervalSettings
         Confidence, resamples, seed.
-    bin_s : float
-        Bins that power is averaged over before it is resampled, s; bins that touch a gap
-        are left out.
+
+    Notes
+    -----
+    Bins that touch a gap are left out.
     """
     require_total(total)
     chosen = settings or IntervalSettings()
-    values = _binned(total, max(bin_s, total.interval_s))
+    bin_s = max(1.0, total.interval_s, float(total.times_s[-1]) / MOST_BINS)
+    values = _binned(total, bin_s)
     mean = float(values.mean()) if values.size else np.nan
     low = high = independent = np.nan
     length = 0

@@ -29,8 +29,9 @@ def batch_ends(job: Job) -> RuleResult:
         rows = np.flatnonzero(incomplete) if incomplete is not None else np.empty(0, np.int64)
         failed += rows.size
         examples += examples_of(log, rows, "no derived watts")
-        packages = [i for i in log.profile.of(Domain.CPU) if log.profile.channels[i].counter]
-        dip_w += float(np.nansum(np.nanmean(log.profile.watts[:, packages], axis=0)))
+        for i in log.profile.of(Domain.CPU):
+            if log.profile.channels[i].counter and not np.isnan(log.watts[:, i]).all():
+                dip_w += float(np.nanmean(log.watts[:, i]))
     return RuleResult(
         id="batch.complete",
         field="row",
@@ -129,7 +130,7 @@ def alive(job: Job) -> RuleResult:
 
 
 def stated_watts(job: Job) -> RuleResult:
-    """The file's own watts are the forward differences of its counters.
+    """The file's own watts are the forward differences of its counters, where those rise.
 
     The tolerance is 0.001 W and what one microsecond, to which times are written, makes.
     """
@@ -142,7 +143,7 @@ def stated_watts(job: Job) -> RuleResult:
             stated = profile.stated_w.get(channel.name)
             if stated is None:
                 continue
-            own = profile.watts[:, i]
+            own = np.where(profile.watts[:, i] < 0, np.nan, profile.watts[:, i])
             n += own.size
             off = np.abs(stated - own)
             unknown += int(np.isnan(off).sum())

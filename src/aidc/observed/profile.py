@@ -147,9 +147,14 @@ def power_summary(total: TotalPower, idle_threshold_w: float | None = None) -> P
         interval_s=total.interval_s,
         idle_threshold_w=idle_threshold_w,
         idle_share=float(length[idle].sum()) / covered_s if covered_s else np.nan,
-        shares={name: joule / sum(energy.values()) for name, joule in energy.items()},
+        shares=_shares(energy),
         averaging_s=_AVERAGING_S[total.power_kind],
     )
+
+
+def _shares(energy: dict[str, float]) -> dict[str, float]:
+    total = sum(energy.values())
+    return {name: joule / total if total > 0 else np.nan for name, joule in energy.items()}
 
 
 def _interval_means(watts: Floats) -> Floats:
@@ -299,6 +304,37 @@ def ramp_values(total: TotalPower, window_s: float) -> Floats:
     spent = _gap_time_until(total, later) - _gap_time_until(total, times_s[:last])
     change = (np.interp(later, times_s, total.watts) - total.watts[:last]) / window_s
     return np.asarray(change[spent <= 0], dtype=np.float64)
+
+
+def sample_figures(
+    total: TotalPower, windows_s: tuple[float, ...] = (0.2, 1, 10)
+) -> dict[str, float]:
+    """Return the figures of a curve on a uniform grid as the data set's analyses define them.
+
+    Means, deviations and quantiles are of the samples; ramps are 95 % quantiles of
+    |P(t + w) - P(t)| / w; the GPU share is of the energy.
+    """
+    summary = power_summary(total)
+    ramp = {
+        f"ramp_p95_{window:g}s_w_per_s": float(
+            np.quantile(np.abs(ramp_values(total, window)), 0.95)
+        )
+        for window in windows_s
+    }
+    return {
+        "samples": summary.samples,
+        "duration_s": summary.duration_s,
+        "interval_s": summary.interval_s,
+        "mean_w": summary.mean_w_arithmetic,
+        "median_w": summary.p50_w,
+        "p95_w": summary.p95_w,
+        "p99_w": summary.p99_w,
+        "max_w": summary.max_w,
+        "std_w": summary.std_w,
+        **ramp,
+        "gpu_energy_share": summary.shares.get("gpu", np.nan),
+        "energy_wh": summary.energy_wh,
+    }
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

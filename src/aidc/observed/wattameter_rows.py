@@ -9,7 +9,6 @@ fit takes the tolerant way, which accepts any blanks and any text in a cell.
 from __future__ import annotations
 
 import dataclasses
-import io
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,7 +19,7 @@ from pyarrow import csv
 
 from aidc.observed.power import Floats, Mask
 
-_HEAD_BYTES = 1 << 8
+_PEEK_BYTES = 1 << 8
 _TIME_BYTES = 26
 # Positions of the digits of YYYY-mm-dd_HH:MM:SS.ffffff, and of its separators.
 _DIGITS = [0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18, 20, 21, 22, 23, 24, 25]
@@ -85,9 +84,12 @@ def split_rows(data: bytes, fields: int, readings: Sequence[int], derived: Seque
         Positions of the numbers that every row must have, and of those that the last row
         of a batch lacks.
     """
-    lines, body = _body(data)
     wanted = sorted({*readings, *derived})
-    split = _fast(lines, body, fields, wanted) or _tolerant(lines, body, fields, wanted)
+    split = _straight(data, fields, wanted)
+    if split is None:
+        lines, body = _without_remarks(data)
+        buffer = pa.py_buffer(body)
+        split = _fast(lines, buffer, fields, wanted) or _tolerant(lines, body, fields, wanted)
     stamps, sound = _stamps(split.times)
     last = split.lacking[fields - 1]
     without_reading = np.logical_or.reduce([split.lacking[p] for p in readings])
@@ -112,29 +114,37 @@ def split_rows(data: bytes, fields: int, readings: Sequence[int], derived: Seque
     )
 
 
-def _body(data: bytes) -> tuple[Lines, bytes]:
-    """Return the line numbers of the rows and the rows alone.
+def _head_end(data: bytes) -> tuple[int, int]:
+    """Return where the lines of the head end, and the number of the line after them."""
+    end, line = 0, 1
+    while data[end : end + _PEEK_BYTES].lstrip(b" \t").startswith((b"#", b"\n", b"\r\n")):
+        end = data.find(b"\n", end) + 1 or len(data)
+        line += 1
+    return end, line
 
-    Comments and blank lines are blanked only if there are any after the head.
-    """
-    head_end, first = 0, 1
-    while data[head_end : head_end + _HEAD_BYTES].lstrip(b" \t").startswith((b"#", b"\n", b"\r\n")):
-        head_end = data.find(b"\n", head_end) + 1 or len(data)
-        first += 1
-    body = data[head_end:]
-    if b"#" not in body and b"\n\n" not in body and not body.startswith(b"\n"):
-        rows = body.count(b"\n") + (0 if body.endswith(b"\n") or not body else 1)
-        return np.arange(first, first + rows, dtype=np.int32), body
+
+def _without_remarks(data: bytes) -> tuple[Lines, bytes]:
+    """Return the line numbers of the rows and the rows alone, without comments and blanks."""
     numbered = [
         (number, line)
-        for number, line in enumerate(body.split(b"\n"), start=first)
+        for number, line in enumerate(data.split(b"\n"), start=1)
         if line.strip() and not line.lstrip().startswith(b"#")
     ]
     kept = np.array([number for number, _ in numbered], np.int32)
     return kept, b"\n".join(line for _, line in numbered)
 
 
-def _fast(lines: Lines, body: bytes, fields: int, wanted: list[int]) -> _Split | None:
+def _straight(data: bytes, fields: int, wanted: list[int]) -> _Split | None:
+    """Split a log whose head is followed by rows only, or return None."""
+    end, first = _head_end(data)
+    if data.find(b"#", end) >= 0:
+        return None
+    rows = data.count(b"\n", end) + (0 if data.endswith(b"\n") or end == len(data) else 1)
+    lines = np.arange(first, first + rows, dtype=np.int32)
+    return _fast(lines, pa.py_buffer(data).slice(end), fields, wanted)
+
+
+def _fast(lines: Lines, body: pa.Buffer, fields: int, wanted: list[int]) -> _Split | None:
     """Split rows exactly as the writer spaces them, or return None if it cannot."""
     names = [str(position) for position in range(fields)]
     odd: list[tuple[int, str]] = []
@@ -147,7 +157,7 @@ def _fast(lines: Lines, body: bytes, fields: int, wanted: list[int]) -> _Split |
     types = dict.fromkeys(used[1:], pa.float64()) | {"0": pa.binary(_TIME_BYTES)}
     try:
         table = csv.read_csv(
-            io.BytesIO(body),
+            pa.BufferReader(body),
             read_options=csv.ReadOptions(column_names=[*_INDENT, *names], use_threads=False),
             parse_options=csv.ParseOptions(delimiter=" ", invalid_row_handler=hand_back),
             convert_options=csv.ConvertOptions(

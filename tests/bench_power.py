@@ -1,0 +1,167 @@
+"""Speed and memory of the power audit: 64 GPUs, three hours at 0.1 s, raw logs of 8 nodes.
+
+``python tests/bench_power.py [--nodes 8] [--rows 108000] [--folder DIR]`` writes the logs,
+then measures each of these in a process of its own: pandas' bare parse of all files, the
+audit with profile, and, where ``wattameter`` can be imported, its own post-processing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+GPUS, SOCKETS, BATCH, INTERVAL_S = 8, 2, 3600, 0.1001
+START = np.datetime64("2025-10-07T09:00:00", "us")
+
+
+def write_set(folder: Path, nodes: int, rows: int) -> None:
+    """Write an NVML and a RAPL log a node."""
+    for node in range(nodes):
+        random = np.random.default_rng(node)
+        micros = np.rint((np.arange(rows) * INTERVAL_S + 0.01 * node) * 1e6).astype(np.int64)
+        stamps = [t.replace("T", "_") for t in np.datetime_as_string(START + micros).tolist()]
+        wave = 450 + 150 * np.sin(np.arange(rows) * INTERVAL_S / 10 * 2 * np.pi)
+        milli = np.rint(1e3 * wave[:, None] + random.normal(0, 3e3, (rows, GPUS))).astype(int)
+        warm = " 61" * GPUS
+        names = " ".join(
+            [f"gpu-{i}[mW]" for i in range(GPUS)] + [f"gpu-{i}[C]" for i in range(GPUS)]
+        )
+        write(
+            folder / f"nvml_wattameter_node_n{node}.log",
+            names,
+            (
+                f"  {stamp} 45560 {' '.join(map(str, row))}{warm}"
+                for stamp, row in zip(stamps, milli.tolist(), strict=True)
+            ),
+        )
+        domains = [f"cpu-{i // 2}{'-core' if i % 2 else ''}" for i in range(2 * SOCKETS)]
+        gained = random.integers(5_000_000, 15_000_000, (rows, 2 * SOCKETS))
+        gained[:, 1::2] //= 200
+        counter = np.cumsum(gained, axis=0)
+        derived = np.diff(counter, axis=0) / np.diff(micros)[:, None]
+        tails = [" " + " ".join(map(repr, row)) for row in derived.tolist()] + [""]
+        write(
+            folder / f"rapl_wattameter_node_n{node}.log",
+            " ".join([f"{d}[uJ]" for d in domains] + [f"{d}[W]" for d in domains]),
+            (
+                f"  {stamps[i]} 65530 {' '.join(map(str, row))}{tails[i] if (i + 1) % BATCH else ''}"
+                for i, row in enumerate(counter.tolist())
+            ),
+        )
+
+
+def write(path: Path, names: str, rows: object) -> None:
+    """Write one log."""
+    head = f"# bench\n# timestamp                  reading-time[ns] {names}\n"
+    path.write_text(head + "\n".join(rows) + "\n")  # type: ignore[call-overload]
+
+
+def bare(paths: list[Path]) -> str:
+    """Let pandas split every file into typed columns, and nothing more."""
+    cells = 0
+    for path in paths:
+        with path.open() as file:
+            next(file)
+            names = next(file).split()[1:]
+        frame = pd.read_csv(path, sep=r"\s+", comment="#", header=None, names=names)
+        cells += frame.size
+    return f"{cells:,} cells"
+
+
+def audit(paths: list[Path]) -> str:
+    """Audit and profile the files as one job."""
+    from aidc.observed.power_audit import audit_record, examine
+    from aidc.observed.power_mean import mean_interval
+    from aidc.observed.power_read import read_power
+    from aidc.observed.profile import block_demand, load_duration, power_summary, ramps, spectrum
+
+    found = examine([read_power(path) for path in paths])
+    record = audit_record(found)
+    for function in (load_duration, block_demand, ramps, spectrum, mean_interval):
+        function(found.total)
+    failed = ", ".join(f"{r['id']} {r['failed']}" for r in record["rules"] if r["failed"])
+    return f"{power_summary(found.total).mean_w:.1f} W; failed: {failed}"
+
+
+def wattameter(paths: list[Path]) -> str:
+    """Read and align the files as wattameter's own post-processing does, and add them up."""
+    from wattameter.utils.postprocessing import align_and_concat_df, file_to_df
+
+    frames = []
+    for path in paths:
+        with path.open() as file:
+            frames.append(file_to_df(file, skip_lines=1))
+    table = align_and_concat_df(frames, start_at_0=True)
+    gpu = 1e-3 * table.filter(like="[mW]").sum(axis=1)
+    watts = table.filter(like="[W]")
+    lost = int(watts.isna().any(axis=1).sum())
+    package_and_core = watts.sum(axis=1)
+    return f"{(gpu + package_and_core).mean():.1f} W; {lost} rows with a missing W"
+
+
+TASKS: dict[str, Callable[[list[Path]], str]] = {
+    "bare": bare,
+    "audit": audit,
+    "wattameter": wattameter,
+}
+
+
+def measured(task: str, folder: Path) -> dict[str, object]:
+    """Run one task in a process of its own."""
+    command = [sys.executable, __file__, "--task", task, "--folder", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return {"task": task, "error": done.stderr.strip().splitlines()[-1]}
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def main() -> None:
+    """Write the logs and print one line a task."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nodes", type=int, default=8)
+    parser.add_argument("--rows", type=int, default=108_000)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--task", choices=TASKS)
+    told = parser.parse_args()
+    if told.task:
+        paths = sorted(told.folder.glob("*.log"))
+        begin = time.perf_counter()
+        said = TASKS[told.task](paths)
+        seconds = time.perf_counter() - begin
+        peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps({"task": told.task, "s": seconds, "peak_mb": peak_mb, "said": said}))
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = told.folder or Path(temporary)
+        folder.mkdir(exist_ok=True)
+        if not any(folder.glob("*.log")):
+            write_set(folder, told.nodes, told.rows)
+        size = sum(path.stat().st_size for path in folder.glob("*.log"))
+        print(f"{told.nodes} nodes, {told.rows:,} rows a log, {size / 1e6:.0f} MB")
+        best: dict[str, float] = {}
+        for task in TASKS:
+            runs = [
+                measured(task, folder) for _ in range(1 if task == "wattameter" else told.repeat)
+            ]
+            if "error" in runs[0]:
+                print(f"{task:10}  not run: {runs[0]['error']}")
+                continue
+            best[task] = min(float(str(run["s"])) for run in runs)
+            peak = max(float(str(run["peak_mb"])) for run in runs)
+            print(f"{task:10} {best[task]:8.2f} s {peak:7.0f} MB  {runs[0]['said']}")
+        print(f"audit / bare parse = {best['audit'] / best['bare']:.2f} (allowed: 2)")
+
+
+if __name__ == "__main__":
+    main()
