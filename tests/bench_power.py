@@ -54,7 +54,8 @@ def write_set(folder: Path, nodes: int, rows: int) -> None:
             folder / f"rapl_wattameter_node_n{node}.log",
             " ".join([f"{d}[uJ]" for d in domains] + [f"{d}[W]" for d in domains]),
             (
-                f"  {stamps[i]} 65530 {' '.join(map(str, row))}{tails[i] if (i + 1) % BATCH else ''}"
+                f"  {stamps[i]} 65530 {' '.join(map(str, row))}"
+                + (tails[i] if (i + 1) % BATCH else "")
                 for i, row in enumerate(counter.tolist())
             ),
         )

@@ -52,6 +52,16 @@ def test_compressed_logs_read_the_same(tmp_path: Path, ending: str) -> None:
     np.testing.assert_array_equal(read_power(path).watts, plain.watts)
 
 
+def test_windows_line_ends_and_other_blanks_read_the_same() -> None:
+    text = make.nvml(make.times(20)).text().encode()
+    plain = parse_wattameter(Path("x"), text, PowerOptions(), evidence=None)
+    for other in (text.replace(b"\n", b"\r\n"), text.replace(b" 45000 ", b"   45000\t"), text[:-1]):
+        found = parse_wattameter(Path("x"), other, PowerOptions(), evidence=None)
+        np.testing.assert_array_equal(found.watts, plain.watts)
+        np.testing.assert_array_equal(found.lines, plain.lines)
+        assert len(found.set_aside) == 0
+
+
 def test_old_and_new_names_give_node_and_job(tmp_path: Path) -> None:
     log = make.nvml(make.times(3))
     old = log.write(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -114,7 +115,8 @@ def _event(line: str) -> tuple[str, float, float]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and math.isfinite(float(str(value)))
 
 
 def _boundary(file: Path, options: PowerOptions) -> tuple[Boundary, str]:

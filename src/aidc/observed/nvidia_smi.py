@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import re
 from collections import Counter
@@ -64,68 +65,20 @@ def read_nvidia_smi(
     options = options or PowerOptions()
     file, data = read_bytes(path)
     where = paths.display(file)
-    rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig", "replace"), newline="")))
-    names = [_name(cell) for cell in rows[0]]
-    units = [_unit(cell) for cell in rows[0]]
-    power = next((name for name in _POWER if name in names), None)
-    if power is None or "timestamp" not in names:
-        raise InputError(
-            f"{where}, line 1: found columns {', '.join(names)}, expected timestamp and one of "
-            f"{', '.join(_POWER)}; query them, and keep the header"
-        )
-    at, when = names.index(power), names.index("timestamp")
-    device_at = next((names.index(name) for name in _DEVICE if name in names), None)
-    faults: list[tuple[int, str, str]] = []
-    cells: Counter[str] = Counter()
-    seen: list[tuple[int, str, str, float]] = []
-    found_units: set[str] = set()
-    for line, row in enumerate(rows[1:], start=2):
-        if not row:
-            continue
-        if len(row) != len(names):
-            faults.append((line, f"{len(row)} fields, expected {len(names)}", ",".join(row)))
-            continue
-        match = _CELL.match(row[at])
-        unit = (match.group(2) if match else "") or units[at] or options.power_unit or ""
-        watts = float("nan")
-        if match:
-            scale = watts_per(unit)
-            if scale is None:
-                raise InputError(
-                    f"{where}, line {line}, column {power!r}: found {row[at].strip()!r} without a "
-                    "unit of power, expected e.g. '75.83 W' or the header 'power.draw [W]'; "
-                    "give power_unit"
-                )
-            found_units.add(unit)
-            watts = float(match.group(1)) * scale
-        else:
-            cells[row[at].strip()] += 1
-        device = row[device_at].strip() if device_at is not None else "0"
-        seen.append((line, row[when].strip(), device, watts))
-    stamps = pd.to_datetime(
-        pd.Series([stamp for _, stamp, _, _ in seen], dtype="str"),
-        format="%Y/%m/%d %H:%M:%S.%f",
-        errors="coerce",
-    )
-    bad = stamps.isna().to_numpy()
-    faults += [
-        (line, "timestamp: not a time", ", ".join((stamp, device, str(watts))))
-        for (line, stamp, device, watts), lost in zip(seen, bad, strict=True)
-        if lost
-    ]
-    kept = [entry for entry, lost in zip(seen, bad, strict=True) if not lost]
-    if not kept:
-        raise InputError(
-            f"{where}: found no row with a time, expected e.g. 2025/01/31 12:00:00.000"
-        )
-    frame = pd.DataFrame(kept, columns=["line", "stamp", "device", "watts"])
-    frame["ns"] = stamps[~bad].to_numpy("datetime64[ns]").astype(np.int64)
+    try:
+        rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig", "replace"), newline="")))
+    except csv.Error as error:
+        raise InputError(f"{where}: no CSV ({error}); expected that of nvidia-smi") from error
+    columns = _columns(where, rows[0])
+    found = _cells(where, rows, columns, options.power_unit or "")
+    frame = _timed(where, found)
+    # A device's k-th row belongs to the k-th sweep.
     frame["sweep"] = frame.groupby("device").cumcount()
     wide = frame.pivot_table(index="sweep", columns="device", values="watts", dropna=False)
     first = frame.groupby("sweep").agg(ns=("ns", "min"), line=("line", "min"))
-    kind, reason = _POWER[power]
-    unit = "/".join(sorted(found_units)) or units[at] or options.power_unit or ""
     devices = sorted(wide.columns, key=lambda d: (not d.isdigit(), d.zfill(8)))
+    unit = "/".join(sorted(found.units)) or columns.unit or options.power_unit or ""
+    kind, reason = _POWER[columns.power]
     ns = first["ns"].to_numpy()
     return PowerProfile(
         times_s=(ns - ns[0]) / 1e9,
@@ -133,8 +86,8 @@ def read_nvidia_smi(
         watts=wide[devices].to_numpy(np.float64),
         channels=tuple(Channel(f"gpu-{name}", Domain.GPU, unit) for name in devices),
         lines=first["line"].to_numpy(np.int32),
-        set_aside=set_aside_frame(faults),
-        rows=len(ns) + len(faults),
+        set_aside=set_aside_frame(found.faults),
+        rows=len(ns) + len(found.faults),
         boundary=options.boundary or Boundary.COMPONENT,
         power_kind=options.power_kind or kind,
         power_kind_reason="as declared" if options.power_kind else reason,
@@ -142,10 +95,98 @@ def read_nvidia_smi(
         path=file,
         node=options.node or node_in(file.name),
         interval_s=options.interval_s,
-        cells=dict(cells),
+        cells=dict(found.cells),
         notes=("one row a sweep over the GPUs",) if len(devices) > 1 else (),
         evidence=evidence,
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Columns:
+    """Where the columns are that matter."""
+
+    names: list[str]
+    power: str
+    unit: str
+    power_at: int
+    time_at: int
+    device_at: int | None
+
+
+@dataclasses.dataclass
+class _Found:
+    """The rows of the file: (line, time, device, watts), and what could not be read."""
+
+    rows: list[tuple[int, str, str, float]] = dataclasses.field(default_factory=list)
+    faults: list[tuple[int, str, str]] = dataclasses.field(default_factory=list)
+    cells: Counter[str] = dataclasses.field(default_factory=Counter)
+    units: set[str] = dataclasses.field(default_factory=set)
+
+
+def _columns(where: str, header: list[str]) -> _Columns:
+    names = [_name(cell) for cell in header]
+    power = next((name for name in _POWER if name in names), None)
+    if power is None or "timestamp" not in names:
+        raise InputError(
+            f"{where}, line 1: found columns {', '.join(names)[:200]}, expected timestamp and one "
+            f"of {', '.join(_POWER)}; query them, and keep the header"
+        )
+    return _Columns(
+        names=names,
+        power=power,
+        unit=_unit(header[names.index(power)]),
+        power_at=names.index(power),
+        time_at=names.index("timestamp"),
+        device_at=next((names.index(name) for name in _DEVICE if name in names), None),
+    )
+
+
+def _cells(where: str, rows: list[list[str]], columns: _Columns, told_unit: str) -> _Found:
+    """Return the rows in watts; a number without a unit anywhere is refused."""
+    found = _Found()
+    for line, row in enumerate(rows[1:], start=2):
+        if len(row) != len(columns.names):
+            if row:
+                reason = f"{len(row)} fields, expected {len(columns.names)}"
+                found.faults.append((line, reason, ",".join(row)))
+            continue
+        cell = row[columns.power_at].strip()
+        match = _CELL.match(cell)
+        watts = float("nan")
+        if match:
+            unit = match.group(2) or columns.unit or told_unit
+            scale = watts_per(unit)
+            if scale is None:
+                raise InputError(
+                    f"{where}, line {line}, column {columns.power!r}: found {cell!r} without a "
+                    "unit of power, expected e.g. '75.83 W' or the header 'power.draw [W]'; "
+                    "give power_unit"
+                )
+            found.units.add(unit)
+            watts = float(match.group(1)) * scale
+        else:
+            found.cells[cell] += 1
+        device = "0" if columns.device_at is None else row[columns.device_at].strip()
+        found.rows.append((line, row[columns.time_at].strip(), device, watts))
+    return found
+
+
+def _timed(where: str, found: _Found) -> pd.DataFrame:
+    """Return the rows with a time (ns, local); set the others aside."""
+    frame = pd.DataFrame(found.rows, columns=["line", "stamp", "device", "watts"])
+    times = pd.to_datetime(
+        frame["stamp"].astype("str"), format="%Y/%m/%d %H:%M:%S.%f", errors="coerce"
+    )
+    lost = times.isna()
+    found.faults.extend(
+        (int(line), "timestamp: not a time", f"{stamp}, {device}, {watts}")
+        for line, stamp, device, watts in frame[lost].itertuples(index=False)
+    )
+    if lost.all():
+        raise InputError(
+            f"{where}: found no row with a time, expected e.g. 2025/01/31 12:00:00.000"
+        )
+    return frame[~lost].assign(ns=times[~lost].to_numpy("datetime64[ns]").astype(np.int64))
 
 
 def _name(cell: str) -> str:

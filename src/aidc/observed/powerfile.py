@@ -106,7 +106,9 @@ def _rows(body: str) -> tuple[list[list[str]], npt.NDArray[np.int32], list[tuple
     second: list[str] = []
     lines: list[int] = []
     faults: list[tuple[int, str, str]] = []
-    for number, row in enumerate(csv.reader(io.StringIO(body, newline="")), start=2):
+    # A quote has no meaning in a file of numbers: a stray one must not swallow lines.
+    reader = csv.reader(io.StringIO(body, newline=""), quoting=csv.QUOTE_NONE)
+    for number, row in enumerate(reader, start=2):
         if len(row) == 2:
             first.append(row[0].strip())
             second.append(row[1].strip())

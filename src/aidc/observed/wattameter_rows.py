@@ -9,6 +9,7 @@ fit takes the tolerant way, which accepts any blanks and any text in a cell.
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -67,7 +68,7 @@ class _Split:
     numbers: dict[int, Floats]
     lacking: dict[int, Mask]
     lines: Lines
-    cells: dict[str, int]
+    cells: Counter[str]
     faults: list[Fault]
 
 
@@ -110,7 +111,7 @@ def split_rows(data: bytes, fields: int, readings: Sequence[int], derived: Seque
         incomplete=incomplete[rows],
         lines=split.lines[rows],
         faults=faults,
-        cells=split.cells,
+        cells=dict(split.cells),
     )
 
 
@@ -146,39 +147,68 @@ def _straight(data: bytes, fields: int, wanted: list[int]) -> _Split | None:
 
 def _fast(lines: Lines, body: pa.Buffer, fields: int, wanted: list[int]) -> _Split | None:
     """Split rows exactly as the writer spaces them, or return None if it cannot."""
-    names = [str(position) for position in range(fields)]
+    table, odd = _table(body, fields, wanted, pa.float64())
+    if table is None:  # some cell is no number
+        table, odd = _table(body, fields, wanted, pa.string())
+    if table is None or len(table) + len(odd) != lines.size:
+        return None
+    if any(column.null_count for column in table.columns):
+        return None
+    stamps = b"".join(chunk.buffers()[1] for chunk in table["0"].chunks)
+    times = np.frombuffer(stamps, np.uint8)[: len(table) * _TIME_BYTES]
+    cells: Counter[str] = Counter()
+    regular = _Split(
+        times=times.reshape(-1, _TIME_BYTES),
+        numbers={p: _numbers(table[str(p)], cells) for p in wanted},
+        lacking={p: np.zeros(len(table), np.bool_) for p in {*wanted, fields - 1}},
+        lines=np.delete(lines, [row for row, _ in odd]),
+        cells=cells,
+        faults=[],
+    )
+    return _with_odd_rows(regular, lines, odd, fields) if odd else regular
+
+
+def _table(
+    body: pa.Buffer, fields: int, wanted: list[int], kind: pa.DataType
+) -> tuple[pa.Table | None, list[tuple[int, str]]]:
+    """Return time and wanted columns, and the rows (number, text) with other field counts."""
     odd: list[tuple[int, str]] = []
 
     def hand_back(row: csv.InvalidRow) -> str:
         odd.append((row.number - 1, row.text))
         return "skip"
 
-    used = ["0", *map(str, wanted), *([] if fields - 1 in wanted else [names[-1]])]
-    types = dict.fromkeys(used[1:], pa.float64()) | {"0": pa.binary(_TIME_BYTES)}
+    used = [str(position) for position in wanted]
     try:
         table = csv.read_csv(
             pa.BufferReader(body),
-            read_options=csv.ReadOptions(column_names=[*_INDENT, *names], use_threads=False),
+            read_options=csv.ReadOptions(
+                column_names=[*_INDENT, *map(str, range(fields))], use_threads=False
+            ),
             parse_options=csv.ParseOptions(delimiter=" ", invalid_row_handler=hand_back),
             convert_options=csv.ConvertOptions(
-                include_columns=used, column_types=types, null_values=[]
+                include_columns=["0", *used],
+                column_types=dict.fromkeys(used, kind) | {"0": pa.binary(_TIME_BYTES)},
+                null_values=[],
             ),
         )
     except pa.ArrowInvalid:
-        return None
-    if len(table) + len(odd) != lines.size or any(c.null_count for c in table.columns):
-        return None
-    stamps = b"".join(chunk.buffers()[1] for chunk in table["0"].chunks)
-    times = np.frombuffer(stamps, np.uint8)[: len(table) * _TIME_BYTES]
-    regular = _Split(
-        times=times.reshape(-1, _TIME_BYTES),
-        numbers={p: table[str(p)].to_numpy() for p in wanted},
-        lacking={p: np.zeros(len(table), np.bool_) for p in {*wanted, fields - 1}},
-        lines=np.delete(lines, [row for row, _ in odd]),
-        cells={},
-        faults=[],
-    )
-    return _with_odd_rows(regular, lines, odd, fields) if odd else regular
+        return None, []
+    return table, odd
+
+
+def _numbers(column: pa.ChunkedArray, cells: Counter[str]) -> Floats:
+    """Return a column as numbers; count the cells that are none by their text."""
+    if pa.types.is_floating(column.type):
+        return np.asarray(column.to_numpy(), dtype=np.float64)
+    return _parsed(column.to_pandas(), cells)
+
+
+def _parsed(text: pd.Series[str], cells: Counter[str]) -> Floats:
+    number = pd.to_numeric(text, errors="coerce")
+    for lost, count in text[number.isna() & text.notna()].value_counts().items():
+        cells[str(lost)] += int(count)
+    return np.asarray(number.to_numpy(np.float64), dtype=np.float64)
 
 
 def _with_odd_rows(
@@ -197,7 +227,7 @@ def _with_odd_rows(
         numbers={p: np.insert(v, before, tolerant.numbers[p]) for p, v in regular.numbers.items()},
         lacking={p: np.insert(v, before, tolerant.lacking[p]) for p, v in regular.lacking.items()},
         lines=np.insert(regular.lines, before, tolerant.lines),
-        cells=tolerant.cells,
+        cells=regular.cells + tolerant.cells,
         faults=tolerant.faults,
     )
 
@@ -215,13 +245,8 @@ def _tolerant(lines: Lines, body: bytes, fields: int, wanted: list[int]) -> _Spl
         kept.append(line)
         for position in used:
             columns[position].append(cells[position] if position < len(cells) else None)
-    numbers, counted = {}, dict[str, int]()
-    for position in wanted:
-        text = pd.Series(columns[position], dtype="object")
-        number = pd.to_numeric(text, errors="coerce")
-        for lost, count in text[number.isna() & text.notna()].value_counts().items():
-            counted[str(lost)] = counted.get(str(lost), 0) + int(count)
-        numbers[position] = number.to_numpy(np.float64)
+    counted: Counter[str] = Counter()
+    numbers = {p: _parsed(pd.Series(columns[p], dtype="object"), counted) for p in wanted}
     stamps = np.array([(text or "").encode() for text in columns[0]], dtype=f"S{_TIME_BYTES}")
     return _Split(
         times=stamps.view(np.uint8).reshape(-1, _TIME_BYTES),

@@ -38,7 +38,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "llama2_70b_lora_2node": Shape(
         period_s=10.04,
         low_share=0.489,
-        rises_when_low=True,
+        humped=True,
         phase_noise=0.0206,
         level_noise=0.009,
         idle_share=0.0479,
@@ -48,7 +48,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "stable_diffusion_2node": Shape(
         period_s=8.07,
         low_share=0.149,
-        rises_when_low=False,
+        humped=False,
         phase_noise=0.0414,
         level_noise=0.0453,
         idle_share=0.0268,

@@ -32,8 +32,8 @@ class Shape:
         Length of a cycle, s.
     low_share : float
         Share of a cycle at the lower level.
-    rises_when_low : bool
-        Whether the lower level slopes (a phase of work) or is flat (a pause).
+    humped : bool
+        Whether the lower level bends up in its middle (a phase of work) or is flat (a pause).
     phase_noise, level_noise : float
         How far cycles drift, and differ from each other.
     idle_share : float
@@ -46,7 +46,7 @@ class Shape:
 
     period_s: float
     low_share: float
-    rises_when_low: bool
+    humped: bool
     phase_noise: float
     level_noise: float
     idle_share: float
@@ -72,8 +72,8 @@ def latent(shape: Shape, samples: int, step_s: float, random: np.random.Generato
     cycle -= cycle.min()
     phase -= np.floor(phase)
     low, rest = shape.low_share, 1 - shape.low_share
-    slope = 0.25 * phase / low if shape.rises_when_low else np.zeros(samples)
-    wave = np.where(phase < low, slope, 0.75 + 0.25 * (phase - low) / rest)
+    hump = 0.25 * (1 - np.abs(2 * phase / low - 1)) if shape.humped else np.zeros(samples)
+    wave = np.where(phase < low, hump, 0.75 + 0.25 * (phase - low) / rest)
     wave += 0.1 * shape.level_noise * random.normal(0, 1, int(cycle.max()) + 1)[cycle]
     return np.asarray(wave + _RANK_NOISE * random.normal(0, 1, samples), dtype=np.float64)
 
