@@ -53,5 +53,5 @@ lock: ## Write requirements.txt anew from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --extra book --extra test --extra build --universal --python-version 3.11 \
 	  --quiet --no-emit-index-url --output-file requirements.txt
 
-clean: ## Remove what was built; fetched data and the environment stay
-	rm -rf _build runs .pytest_cache .mypy_cache .ruff_cache .hypothesis
+clean: ## Remove what was built; fetched files and the environment stay
+	rm -rf _build runs data/cache/seren-standin-* .pytest_cache .mypy_cache .ruff_cache .hypothesis

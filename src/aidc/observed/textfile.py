@@ -7,7 +7,7 @@ file is ever extracted, and what comes out is capped.
 from __future__ import annotations
 
 import csv
-import dataclasses
+import functools
 import gzip
 import hashlib
 import io
@@ -26,21 +26,14 @@ from aidc.evidence import InputError
 
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 16
-# Ten times the largest trace known: more than this out of a compressed file is a bomb.
-MAX_DECOMPRESSED_BYTES = 1 << 30
+# Five times the largest trace known: more than this out of a compressed file is a bomb.
+MAX_DECOMPRESSED_BYTES = 1 << 29
 
 _NEWLINE = ord("\n")
 _RETURN = ord("\r")
+_MAGIC_BYTES = 6
 _UTF8_BOM = b"\xef\xbb\xbf"
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
-
-
-@dataclasses.dataclass(frozen=True)
-class Fingerprint:
-    """What a file holds, once decompressed: its size in bytes and its SHA-256."""
-
-    size: int
-    sha256: str
 
 
 def checked_path(path: str | Path) -> Path:
@@ -76,6 +69,8 @@ class TextFile(io.RawIOBase):
     ----------
     path : Path
         A plain, gzip, xz or zip file; a zip holds exactly one member.
+    unpack : bool
+        Whether to decompress a compressed file.
 
     Attributes
     ----------
@@ -89,17 +84,18 @@ class TextFile(io.RawIOBase):
         `MAX_DECOMPRESSED_BYTES`, or not text.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, unpack: bool = True) -> None:
         self.where = paths.display(path)
         self._opened = ExitStack()
         self._newlines = 0
         self._returns = 0
         self._size = 0
+        self._long_line = False
         self._last = b""
         self._pending = b""
         try:
             raw = self._opened.enter_context(path.open("rb"))
-            self._kind, self._stream = self._decompressed(raw)
+            self._kind, self._stream = self._unpacked(raw) if unpack else ("plain", raw)
         except OSError as error:
             self.close()
             raise self._unreadable(error) from error
@@ -122,9 +118,9 @@ class TextFile(io.RawIOBase):
         return self._newlines + (1 if self._last not in (b"", b"\n") else 0)
 
     @property
-    def uniform(self) -> bool:
-        """Whether every line so far ends alike and no carriage return stands elsewhere."""
-        return self._returns in (0, self._newlines)
+    def regular(self) -> bool:
+        """Whether all lines so far end alike, and none is suspiciously long."""
+        return self._returns in (0, self._newlines) and not self._long_line
 
     def header(self) -> list[str]:
         """Return the column names of the first line, without surrounding blanks."""
@@ -154,10 +150,11 @@ class TextFile(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """Return up to ``size`` of the bytes after the header; b"" at the end."""
-        if self._pending:
-            block, self._pending = self._pending, b""
-            return block
-        return self._next(BLOCK_BYTES if size < 0 else size)
+        limit = BLOCK_BYTES if size < 0 else size
+        if not self._pending:
+            return self._next(limit)
+        block, self._pending = self._pending[:limit], self._pending[limit:]
+        return block
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the bytes after the header in blocks of whole lines, each ended by a newline."""
@@ -172,37 +169,8 @@ class TextFile(io.RawIOBase):
         if held:
             yield b"".join((*held, b"\n"))
 
-    def fingerprint(self) -> Fingerprint:
-        """Return size and SHA-256 of everything in the file (instead of `header`)."""
-        digest = hashlib.sha256()
-        while block := self._stream_read(BLOCK_BYTES):
-            digest.update(block)
-        return Fingerprint(self._size, digest.hexdigest())
-
-    def git_blob(self, size: int) -> str:
-        """Return git's object id of the content, which is ``size`` bytes long."""
-        digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-        while block := self._stream_read(BLOCK_BYTES):
-            digest.update(block)
-        return digest.hexdigest()
-
-    def _next(self, size: int) -> bytes:
-        block = self._stream_read(size)
-        if b"\0" in block:
-            line = self._newlines + block[: block.index(b"\0")].count(b"\n") + 1
-            raise InputError(
-                f"{self.where}, line {line}: found a NUL byte, expected UTF-8 text; "
-                "save the file as UTF-8 (UTF-16 and binary files hold NUL bytes)"
-            )
-        # Twice as fast as bytes.count for a byte that occurs once in a hundred.
-        view = np.frombuffer(block, np.uint8)
-        self._newlines += int(np.count_nonzero(view == _NEWLINE))
-        if b"\r" in block:
-            self._returns += int(np.count_nonzero(view == _RETURN))
-        self._last = block[-1:] or self._last
-        return block
-
-    def _stream_read(self, size: int) -> bytes:
+    def raw_block(self, size: int) -> bytes:
+        """Return up to ``size`` bytes as they come, header included; b"" at the end."""
         try:
             block = self._stream.read(size)
         except _DAMAGE as error:
@@ -220,16 +188,38 @@ class TextFile(io.RawIOBase):
             )
         return block
 
-    def _decompressed(self, raw: IO[bytes]) -> tuple[str, IO[bytes] | io.BufferedIOBase]:
-        magic = raw.read(6)
+    def _next(self, size: int) -> bytes:
+        block = self.raw_block(size)
+        if b"\0" in block:
+            line = self._newlines + block[: block.index(b"\0")].count(b"\n") + 1
+            raise InputError(
+                f"{self.where}, line {line}: found a NUL byte, expected UTF-8 text; "
+                "save the file as UTF-8 (UTF-16 and binary files hold NUL bytes)"
+            )
+        # Twice as fast as bytes.count for a byte that occurs once in a hundred.
+        view = np.frombuffer(block, np.uint8)
+        self._newlines += int(np.count_nonzero(view == _NEWLINE))
+        if b"\r" in block:
+            self._returns += int(np.count_nonzero(view == _RETURN))
+        self._last = block[-1:] or self._last
+        # A line longer than the limit leaves some half of the limit without a line end.
+        half = MAX_LINE_BYTES // 2
+        starts = range(0, len(block) - half + 1, half)
+        self._long_line |= any(block.find(b"\n", at, at + half) < 0 for at in starts)
+        return block
+
+    def _unpacked(self, raw: IO[bytes]) -> tuple[str, IO[bytes] | io.BufferedIOBase]:
+        kind = _compression(raw.read(_MAGIC_BYTES))
         raw.seek(0)
-        if magic.startswith(b"\x1f\x8b"):
-            return "gzip", self._opened.enter_context(gzip.GzipFile(fileobj=raw))
-        if magic == b"\xfd7zXZ\0":
-            return "xz", self._opened.enter_context(lzma.LZMAFile(raw))
-        if magic.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-            return "zip", self._only_member(raw)
-        return "plain", raw
+        match kind:
+            case "gzip":
+                return kind, self._opened.enter_context(gzip.GzipFile(fileobj=raw))
+            case "xz":
+                return kind, self._opened.enter_context(lzma.LZMAFile(raw))
+            case "zip":
+                return kind, self._only_member(raw)
+            case _:
+                return kind, raw
 
     def _only_member(self, raw: IO[bytes]) -> IO[bytes]:
         try:
@@ -254,13 +244,61 @@ class TextFile(io.RawIOBase):
         )
 
 
-def fingerprint(path: Path) -> Fingerprint:
-    """Return size and SHA-256 of a file's content, decompressed if it is compressed."""
-    with TextFile(path) as file:
-        return file.fingerprint()
+def is_compressed(path: Path) -> bool:
+    """Return whether a file is gzip, xz or zip data, by its first bytes."""
+    with TextFile(path, unpack=False) as file:
+        return _compression(file.raw_block(_MAGIC_BYTES)) != "plain"
 
 
-def git_blob(path: Path, size: int) -> str:
-    """Return git's object id of a file's content, decompressed if it is compressed."""
-    with TextFile(path) as file:
-        return file.git_blob(size)
+def _compression(magic: bytes) -> str:
+    if magic.startswith(b"\x1f\x8b"):
+        return "gzip"
+    if magic.startswith(b"\xfd7zXZ\0"):
+        return "xz"
+    return "zip" if magic.startswith((b"PK\x03\x04", b"PK\x05\x06")) else "plain"
+
+
+class Content:
+    """What a file holds, by size and hashes; each is computed when it is first asked for.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    unpack : bool
+        Whether a compressed file counts as what it holds, or as it is.
+    """
+
+    def __init__(self, path: Path, *, unpack: bool = True) -> None:
+        self.path = path
+        self._unpack = unpack
+
+    @property
+    def size(self) -> int:
+        """Size in bytes."""
+        return self._size_and_sha256[0]
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 in hexadecimal digits."""
+        return self._size_and_sha256[1]
+
+    @functools.cached_property
+    def _size_and_sha256(self) -> tuple[int, str]:
+        digest, size = hashlib.sha256(), 0
+        for block in self._blocks():
+            digest.update(block)
+            size += len(block)
+        return size, digest.hexdigest()
+
+    @functools.cached_property
+    def git_blob(self) -> str:
+        """Git's object id of the content."""
+        digest = hashlib.sha1(b"blob %d\0" % self.size, usedforsecurity=False)
+        for block in self._blocks():
+            digest.update(block)
+        return digest.hexdigest()
+
+    def _blocks(self) -> Iterator[bytes]:
+        with TextFile(self.path, unpack=self._unpack) as file:
+            yield from iter(lambda: file.raw_block(BLOCK_BYTES), b"")

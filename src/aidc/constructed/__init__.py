@@ -1,0 +1,1 @@
+"""What the experimenter sets: values that no public data hold."""
