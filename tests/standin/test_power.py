@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from aidc import paths
-from aidc.evidence import InputError
+from aidc.evidence import InputError, Provenance
 from aidc.observed.aggregate import AggregationRules
 from aidc.observed.power_audit import PowerAudit, examine
 from aidc.observed.power_read import read_power
@@ -77,6 +77,9 @@ def test_the_files_say_that_they_are_synthetic(files: dict[str, list[Path]]) -> 
     for path in files[RUNS[0]]:
         assert "SYNTHETIC" in path.read_text()[:400]
         profile = read_power(path)
+        assert profile.synthetic
+        assert profile.evidence is not None
+        assert profile.evidence.provenance is Provenance.SYNTHETIC
         assert profile.job.startswith("synthetic-")
         assert profile.node.startswith("syn")
 

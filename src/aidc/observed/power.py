@@ -162,6 +162,8 @@ class PowerProfile(Carrier):
         Stated instants ("start", "stop") in s since `start`.
     cells : dict of str to int
         Unreadable cells, counted by their text ("[Not Supported]", "nan").
+    synthetic : bool
+        Whether the file itself says that it is no measurement.
     notes : tuple of str
         What a reader has to know of how the file was read.
     """
@@ -186,6 +188,7 @@ class PowerProfile(Carrier):
     interval_s: float | None = None
     markers: dict[str, float] = dataclasses.field(default_factory=dict)
     cells: dict[str, int] = dataclasses.field(default_factory=dict)
+    synthetic: bool = False
     notes: tuple[str, ...] = ()
 
     @property

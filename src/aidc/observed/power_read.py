@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from aidc.observed.nlr import read_parquet
 from aidc.observed.nvidia_smi import is_nvidia_smi, read_nvidia_smi
 from aidc.observed.power import PowerOptions, PowerProfile
 from aidc.observed.powerfile import read_two_column
-from aidc.observed.textfile import TextFile, checked_path
+from aidc.observed.textfile import Content, TextFile, checked_path
 from aidc.observed.wattameter import is_wattameter, read_wattameter
 
 _HEAD_BYTES = 1 << 16
@@ -81,7 +81,7 @@ def read_power(
         "auto" (from the first bytes) or a key of `READERS`.
     evidence : Evidence
         What is known of the file's origin; by default an unverified file, named by its
-        hash. `aidc.catalog` verifies.
+        hash, or a synthetic one if it says so. `aidc.catalog` verifies.
 
     Raises
     ------
@@ -93,14 +93,13 @@ def read_power(
             f"dialect: found {dialect!r}, expected one of {', '.join((AUTO, *READERS))}"
         )
     key = power_dialect(path) if dialect == AUTO else dialect
-    return READERS[key](path, options, evidence=evidence or _unverified(Path(path), key))
-
-
-def _unverified(path: Path, dialect: str) -> Evidence:
-    with checked_path(path).open("rb") as raw:
-        digest = hashlib.file_digest(raw, "sha256").hexdigest()
-    return Evidence(
+    profile = READERS[key](path, options, evidence=evidence)
+    if evidence is not None:
+        return profile
+    digest = Content(checked_path(path)).sha256
+    found = Evidence(
         layer=Layer.OBSERVED,
-        provenance=Provenance.UNVERIFIED,
-        inputs=frozenset({f"file:{dialect}:{digest[:12]}"}),
+        provenance=Provenance.SYNTHETIC if profile.synthetic else Provenance.UNVERIFIED,
+        inputs=frozenset({f"file:{key}:{digest[:12]}"}),
     )
+    return dataclasses.replace(profile, evidence=found)

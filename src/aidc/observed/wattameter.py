@@ -129,14 +129,15 @@ def parse_wattameter(
         job=job_in(file.name) or job_in(banner),
         interval_s=options.interval_s,
         cells=rows.cells,
+        synthetic="SYNTHETIC" in banner,
         evidence=evidence,
     )
 
 
 def _columns(where: str, data: bytes) -> list[_Column]:
     """Return the columns after the timestamp; refuse a file whose headers disagree."""
-    # Searching a whole log for headers costs as much as splitting it: count a word first.
-    text = data if data.count(b"timestamp") > 1 else data[:_HEAD_BYTES]
+    # Searching a whole log for headers costs as much as splitting it: look for a mark first.
+    text = data if data.find(b"#", _HEAD_BYTES) >= 0 else data[:_HEAD_BYTES]
     found = [match.group(1).decode("utf-8", "replace") for match in _HEADER.finditer(text)]
     if not found:
         raise InputError(
