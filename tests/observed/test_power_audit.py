@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -387,6 +388,37 @@ def test_logs_without_common_time_are_refused(tmp_path: Path) -> None:
     later = make.nvml(make.times(9) + 1e5).write(tmp_path / "nvml_node_b.log")
     with pytest.raises(InputError, match="no time that all logs cover"):
         audit_power([first, later])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "empty file"),
+        (b"\0\0", "NUL byte"),
+        ("time_s,power_w\n0,1\n".encode("utf-16"), "NUL byte"),
+        (b"time_s;power_w\n0;1\n", "expected a WattAMeter log"),
+        (b"time_s,power_w\n0,1\n1,\xe9\n", "expected UTF-8"),
+        (b"time_s,power_w\n", "no readable row"),
+        (b"time_s,power_w\n" + b"1" * 1_000_000, "no readable row"),
+        (b"time_s,power_w\n0,1\n0,2\n", "no two usable rows"),
+        (gzip.compress(b"time_s,power_w\n" * 999)[:-9], "cut off or damaged"),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "input"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as error:
+        audit_power(path)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 500
+
+
+def test_folders_urls_and_missing_files_are_one_line(tmp_path: Path) -> None:
+    for path in (tmp_path, "https://example.org/log", tmp_path / "nope"):
+        with pytest.raises(InputError):
+            audit_power(path)
+    with pytest.raises(InputError, match="at least one power log"):
+        audit_power([])
 
 
 def test_the_record_is_json_and_carries_the_weakest_evidence(tmp_path: Path) -> None:

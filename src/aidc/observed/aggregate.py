@@ -150,10 +150,15 @@ def total_power(logs: Sequence[CleanProfile], rules: AggregationRules | None = N
     boundary = _boundary(logs)
     begin = max(o + log.times_s[0] for o, log in zip(offsets, logs, strict=True))
     end = min(o + log.times_s[-1] for o, log in zip(offsets, logs, strict=True))
+    if len(logs) == 1 and not end > begin:
+        raise InputError(
+            f"{_named(logs)}: found no two usable rows at rising times, expected some; "
+            "a single sample has no duration"
+        )
     if not end > begin:
         raise InputError(
-            f"{logs[0].profile.label} and {len(logs) - 1} more: found no time that all logs cover, "
-            "expected logs of one job; give those of one run"
+            f"{_named(logs)}: found no time that all logs cover, expected logs of one job; "
+            "give those of one run"
         )
     nlr = chosen.aggregation == Aggregation.NLR
     reference = _reference(logs)
@@ -195,6 +200,11 @@ def total_power(logs: Sequence[CleanProfile], rules: AggregationRules | None = N
     )
 
 
+def _named(logs: Sequence[CleanProfile]) -> str:
+    others = f" and {len(logs) - 1} more" if len(logs) > 1 else ""
+    return logs[0].profile.label + others
+
+
 def _offsets(logs: Sequence[CleanProfile]) -> tuple[list[float], pd.Timestamp | None]:
     """Return each log's start in s after the earliest one, and that."""
     if not logs:
@@ -206,7 +216,7 @@ def _offsets(logs: Sequence[CleanProfile]) -> tuple[list[float], pd.Timestamp | 
     found = [start for start in starts if start is not None]
     if len(found) < len(starts) or len(zoned) > 1:
         raise InputError(
-            f"{logs[0].profile.label} and {len(logs) - 1} more: found clocks that cannot be "
+            f"{_named(logs)}: found clocks that cannot be "
             "compared, expected calendar times in all logs, with or without a time zone in all"
         )
     origin = min(found)
@@ -217,14 +227,14 @@ def _boundary(logs: Sequence[CleanProfile]) -> Boundary:
     found = sorted({log.profile.boundary for log in logs})
     if len(found) > 1:
         raise InputError(
-            f"{logs[0].profile.label} and {len(logs) - 1} more: found boundaries "
+            f"{_named(logs)}: found boundaries "
             f"{', '.join(found)}, expected one; power at different boundaries cannot be added up"
         )
     devices = Counter((log.profile.node, c.name) for log in logs for c in log.profile.channels)
     twice = next((key for key, count in devices.items() if count > 1), None)
     if twice is not None:
         raise InputError(
-            f"{logs[0].profile.label} and {len(logs) - 1} more: found device {twice[1]!r} of node "
+            f"{_named(logs)}: found device {twice[1]!r} of node "
             f"{twice[0]!r} in two logs, expected each once; name the nodes or give one run only"
         )
     return found[0]

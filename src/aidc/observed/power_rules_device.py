@@ -54,7 +54,7 @@ def wraps(job: Job) -> RuleResult:
         "counter",
         codes.WRAPPED,
         "falls",
-        "fall: the counter wrapped or was reset",
+        "below the one before; the counter wrapped or was reset",
         counters=True,
     )
     known = job.settings.cleaning.counter_range_j
@@ -64,7 +64,7 @@ def wraps(job: Job) -> RuleResult:
         if known
         else "the file's own watts stand in"
         if stated
-        else "its range is unknown, so those intervals are bridged"
+        else "its range is unknown and those intervals are bridged"
     )
     return RuleResult(
         **(rule.__dict__ | {"finding": f"{rule.finding}; {how}" if rule.failed else ""})
@@ -79,7 +79,7 @@ def ambiguous(job: Job) -> RuleResult:
         "counter",
         codes.AMBIGUOUS,
         "may have wrapped once or more",
-        "follow an interval in which the counter may have wrapped once or more: not used",
+        "after an interval in which the counter may have wrapped once or more; not used",
         counters=True,
     )
 
@@ -104,7 +104,7 @@ def counter_values(job: Job) -> RuleResult:
         failed=sum(rule.failed for rule in found),
         examples=tuple(examples[:MAX_EXAMPLES]),
         finding="; ".join(rule.finding for rule in found)
-        + ("; the energy in between is spread over those rows" if found else ""),
+        + ("; the energy around them is spread over those rows" if found else ""),
     )
 
 

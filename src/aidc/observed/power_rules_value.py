@@ -70,7 +70,7 @@ def by_fault(
         n=sum(log.times_s.size * width(log) for log in job.logs),
         failed=failed,
         examples=tuple(examples[:MAX_EXAMPLES]),
-        finding=f"{count_of(failed, 'value')} of {named} {finding}" if failed else "",
+        finding=f"{count_of(failed, 'value')} of {named}: {finding}" if failed else "",
     )
 
 
@@ -82,7 +82,7 @@ def cells(job: Job) -> RuleResult:
         "reading",
         codes.UNREADABLE,
         "has no number",
-        "cannot be read as a number",
+        "no number",
         counters=False,
     )
     texts: Counter[str] = Counter()
@@ -102,7 +102,7 @@ def zeros(job: Job) -> RuleResult:
         "reading",
         codes.ZERO,
         "reads 0",
-        "are zero, which means 'could not be read': taken as missing",
+        "zero, which means 'could not be read'; taken as missing",
         counters=False,
     )
 
@@ -115,7 +115,7 @@ def sentinels(job: Job) -> RuleResult:
         "reading",
         codes.SENTINEL,
         "is the end of an integer type",
-        "are the end of an integer type, a driver's word for 'no value': taken as missing",
+        "the end of an integer type, a driver's word for 'no value'; taken as missing",
         counters=False,
     )
 
@@ -128,7 +128,7 @@ def plausible(job: Job) -> RuleResult:
         "reading",
         codes.IMPLAUSIBLE,
         "is beyond any device",
-        "are negative or beyond any device: taken as missing",
+        "negative or beyond any device; taken as missing",
         counters=False,
     )
 
@@ -166,7 +166,7 @@ def stuck(job: Job) -> RuleResult:
         "reading",
         codes.STUCK,
         "repeats one value",
-        "repeat one value in long runs, while the device usually varies: taken as missing",
+        "long runs of one value, while the device usually varies; taken as missing",
         counters=False,
     )
 

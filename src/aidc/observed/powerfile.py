@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from pathlib import Path
 
@@ -60,7 +58,7 @@ def read_two_column(
             f"{where}: found byte {data[error.start]:#04x}, expected UTF-8 text; save it as UTF-8"
         ) from error
     header, _, body = text.partition("\n")
-    names = [name.strip() for name in next(csv.reader([header.strip("\r")]), [])]
+    names = [name.strip().strip('"') for name in header.split(",")]
     if len(names) != 2:
         raise InputError(
             f"{where}, line 1: found {len(names)} columns, expected two: "
@@ -106,15 +104,15 @@ def _rows(body: str) -> tuple[list[list[str]], npt.NDArray[np.int32], list[tuple
     second: list[str] = []
     lines: list[int] = []
     faults: list[tuple[int, str, str]] = []
-    # A quote has no meaning in a file of numbers: a stray one must not swallow lines.
-    reader = csv.reader(io.StringIO(body, newline=""), quoting=csv.QUOTE_NONE)
-    for number, row in enumerate(reader, start=2):
+    # Numbers need no quotes, and a stray one must not swallow lines: each line is a row.
+    for number, line in enumerate(body.split("\n"), start=2):
+        row = [cell.strip().strip('"') for cell in line.split(",")]
         if len(row) == 2:
-            first.append(row[0].strip())
-            second.append(row[1].strip())
+            first.append(row[0])
+            second.append(row[1])
             lines.append(number)
-        elif row:
-            faults.append((number, f"{len(row)} fields, expected 2", ",".join(row)))
+        elif line.strip():
+            faults.append((number, f"{len(row)} fields, expected 2", line.strip()))
     return [first, second], np.array(lines, np.int32), faults
 
 
