@@ -373,6 +373,17 @@ def test_a_broken_stop_time_is_named(tmp_path: Path) -> None:
     assert any("it repeats the start" in finding for finding in record["findings"])
 
 
+def test_logs_of_the_same_name_are_told_apart_by_their_folder(tmp_path: Path) -> None:
+    paths = []
+    for node in ("n1", "n2"):
+        (tmp_path / node).mkdir()
+        paths.append(make.nvml(make.times(ROWS)).write(tmp_path / node / "nvml_wattameter.log"))
+        paths.append(make.rapl(make.times(ROWS)).write(tmp_path / node / "rapl_wattameter.log"))
+    record = audit_power(paths)
+    assert record["profile"]["mean_w"] == pytest.approx(2 * TRUE_W, rel=RIGHT)
+    assert rule(record, "channels.complete")["n"] == 12
+
+
 def test_the_same_device_twice_and_mixed_boundaries_are_refused(tmp_path: Path) -> None:
     first, _ = written(pair(), tmp_path, "a")
     with pytest.raises(InputError, match="'gpu-0' of node 'a' in two logs"):

@@ -155,6 +155,12 @@ def test_the_dominant_period_of_a_wave(period: float) -> None:
     assert found.nyquist_hz == pytest.approx(2.5)
 
 
+def test_short_pauses_have_the_period_of_their_cycle_and_not_of_a_harmonic() -> None:
+    times = np.arange(0, 3000, 0.2)
+    watts = np.where(times % 12.4 < 1.4, 2000.0, 5900.0)
+    assert spectrum(curve(times, watts)).dominant_period_s == pytest.approx(12.4, rel=0.02)
+
+
 def test_white_noise_has_its_variance_as_the_area_of_the_spectrum() -> None:
     noise = np.random.default_rng(1).normal(0, 20, 50_000)
     frame = spectrum(curve(0.2 * np.arange(noise.size), 1000 + noise)).frame

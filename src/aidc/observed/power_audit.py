@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -177,7 +178,21 @@ def audit_power(
         )
         for path in several
     ]
-    return audit_record(examine(profiles, settings))
+    return audit_record(examine(with_nodes(profiles), settings))
+
+
+def with_nodes(profiles: Sequence[PowerProfile]) -> list[PowerProfile]:
+    """Return logs with the node named after their folder, where nothing else names it.
+
+    The logger gives every node's file the same name, so that one folder a node is common.
+    Nothing is renamed unless a device would otherwise occur twice.
+    """
+    devices = Counter((p.node, channel.name) for p in profiles for channel in p.channels)
+    if max(devices.values()) == 1:
+        return list(profiles)
+    return [
+        p if p.node else dataclasses.replace(p, node=p.path.resolve().parent.name) for p in profiles
+    ]
 
 
 def audit_record(audit: PowerAudit) -> dict[str, Any]:

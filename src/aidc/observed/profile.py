@@ -15,7 +15,7 @@ from scipy import signal
 
 from aidc.evidence import Carrier, InputError, Layer, step
 from aidc.observed.aggregate import TotalPower
-from aidc.observed.power import Floats, Mask, PowerKind
+from aidc.observed.power import Floats, PowerKind
 
 SECONDS_PER_HOUR, SECONDS_PER_MINUTE = 3600.0, 60.0
 # A mean over a window of T seconds passes half of the power of a wave of 0.443 / T Hz.
@@ -347,8 +347,9 @@ class Spectrum(Carrier):
         ``frequency_hz``, ``density_w2_per_hz`` (Welch, Hann window, half overlap, mean
         removed from each segment).
     dominant_period_s : float
-        Period at which frequency x density is highest: the variance per octave, in which
-        slow drift does not drown a cycle. NaN if the curve is constant or too short.
+        Period of the highest local maximum of the density, in which neither a slow drift
+        (highest at the lowest frequency) nor a harmonic passes for the cycle. NaN if the
+        curve is constant or too short.
     segment_s : float
         Length of a segment: no period longer than a third of it is looked for.
     sensor_limit_hz : float
@@ -398,15 +399,14 @@ def spectrum(total: TotalPower, segment_s: float = 410.0) -> Spectrum:
 
 
 def _dominant_period(frequency: Floats, density: Floats, segment_s: float) -> float:
-    """Return the period of the highest frequency x density, refined by a parabola."""
-    looked_at: Mask = frequency >= 3 / segment_s
-    if not looked_at.any() or not density[looked_at].max() > 0:
+    """Return the period of the highest local maximum, refined by a parabola."""
+    if density.size < 3 or not density.max() > 0:
         return float("nan")
-    weighted = np.where(looked_at, frequency * density, 0.0)
-    k = int(np.argmax(weighted))
-    shift = 0.0
-    if 0 < k < weighted.size - 1 and looked_at[k - 1]:
-        left, middle, right = weighted[k - 1 : k + 2]
-        bend = left - 2 * middle + right
-        shift = 0.5 * (left - right) / bend if bend < 0 else 0.0
-    return float(1 / (frequency[k] + shift * (frequency[1] - frequency[0])))
+    left, middle, right = density[:-2], density[1:-1], density[2:]
+    peaks = (middle > left) & (middle >= right) & (frequency[1:-1] >= 3 / segment_s)
+    if not peaks.any():
+        return float("nan")
+    k = int(np.argmax(np.where(peaks, middle, 0.0)))
+    bend = left[k] - 2 * middle[k] + right[k]
+    shift = 0.5 * (left[k] - right[k]) / bend if bend < 0 else 0.0
+    return float(1 / (frequency[k + 1] + shift * (frequency[1] - frequency[0])))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-ROUNDS: Final = 10
+ROUNDS: Final = 16
 _IDLE_BEFORE: Final = 0.75  # share of the idle time before the run; the rest follows it
 _RANK_NOISE: Final = 1e-4  # only breaks ties: a cycle's flat parts have an order, too
 
@@ -34,6 +34,8 @@ class Shape:
         Share of a cycle at the lower level.
     humped : bool
         Whether the lower level bends up in its middle (a phase of work) or is flat (a pause).
+    averaging_s : float
+        Window that a change of level is spread over, s.
     phase_noise, level_noise : float
         How far cycles drift, and differ from each other.
     idle_share : float
@@ -47,6 +49,7 @@ class Shape:
     period_s: float
     low_share: float
     humped: bool
+    averaging_s: float
     phase_noise: float
     level_noise: float
     idle_share: float
@@ -75,6 +78,7 @@ def latent(shape: Shape, samples: int, step_s: float, random: np.random.Generato
     hump = 0.25 * (1 - np.abs(2 * phase / low - 1)) if shape.humped else np.zeros(samples)
     wave = np.where(phase < low, hump, 0.75 + 0.25 * (phase - low) / rest)
     wave += 0.1 * shape.level_noise * random.normal(0, 1, int(cycle.max()) + 1)[cycle]
+    wave = running_mean(wave, max(1, round(shape.averaging_s / step_s)))
     return np.asarray(wave + _RANK_NOISE * random.normal(0, 1, samples), dtype=np.float64)
 
 
@@ -102,7 +106,8 @@ def pinned_curve(
     wave : ndarray, shape (n,)
         The cycle.
     window : int
-        Samples that the sensor averages over.
+        Samples that the sensor averages over, where work begins and ends. (Inside the run
+        the published ramps are those that the sensor passed.)
     observe : callable
         Turns a curve into what the official aggregation makes of its logs.
 
@@ -116,7 +121,7 @@ def pinned_curve(
     idle_share = shape.idle_share
     curve = wave
     for _ in range(ROUNDS):
-        curve = running_mean(_curve(shape, wave, knots | free, idle_share), window)
+        curve = _curve(shape, wave, knots | free, idle_share, window)
         seen = observe(curve)
         probabilities = np.array(list(knots))
         missed = np.array(list(pins.quantiles_w.values())) - np.quantile(seen, probabilities)
@@ -138,7 +143,9 @@ def _room(probability: float, watts: float, shift: float, knots: Mapping[float, 
     return min(1.0, max(room, 0.0) / abs(shift)) if shift else 0.0
 
 
-def _curve(shape: Shape, wave: Floats, knots: Mapping[float, float], idle_share: float) -> Floats:
+def _curve(
+    shape: Shape, wave: Floats, knots: Mapping[float, float], idle_share: float, window: int
+) -> Floats:
     n = wave.size
     at = np.arange(n) / n
     before, after = _IDLE_BEFORE * idle_share, 1 - (1 - _IDLE_BEFORE) * idle_share
@@ -150,6 +157,8 @@ def _curve(shape: Shape, wave: Floats, knots: Mapping[float, float], idle_share:
     # The lowest free knot is where work begins; it moves with the share that is idle.
     first = min(knots)
     inner = {p: w for p, w in knots.items() if p != first}
-    probabilities = [0.0, share, share + 2e-3, *sorted(inner)]
+    probabilities = [0.0, share, share + 1 / n, *sorted(inner)]
     watts = [*shape.idle_w, knots[first], *(inner[p] for p in sorted(inner))]
-    return np.interp(ranks, probabilities, np.maximum.accumulate(watts))
+    curve = np.interp(ranks, probabilities, np.maximum.accumulate(watts))
+    edge = np.convolve(np.diff(idle, prepend=idle[0]), np.ones(window), "full")[:n] > 0
+    return np.where(edge, running_mean(curve, window), curve)
