@@ -1,13 +1,16 @@
 """Speed and memory of the power audit: 64 GPUs, three hours at 0.1 s, raw logs of 8 nodes.
 
-``python tests/bench_power.py [--nodes 8] [--rows 108000] [--folder DIR]`` writes the logs,
+``python -m tests.bench_power [--nodes 8] [--rows 108000] [--folder DIR]`` writes the logs,
 then measures each of these in a process of its own: pandas' bare parse of all files, the
 audit with profile, and, where ``wattameter`` can be imported, its own post-processing.
+``--faults`` compares the two on one small job for every fault of the tests instead.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import resource
 import subprocess
@@ -104,29 +107,56 @@ def audit() -> Job:
     return job
 
 
-def wattameter() -> Job:
-    """Read and align the files as wattameter's own post-processing does, and add them up."""
+def wattameter_mean() -> Callable[[list[Path]], float]:
+    """Return a function that reads and aligns files as wattameter does, and adds them up."""
     from wattameter.utils.postprocessing import align_and_concat_df, file_to_df
 
-    def job(paths: list[Path]) -> str:
+    def mean(paths: list[Path]) -> float:
         frames = []
         for path in paths:
             with path.open() as file:
                 frames.append(file_to_df(file, skip_lines=1))
-        table = align_and_concat_df(frames, start_at_0=True)
-        total = 1e-3 * table.filter(like="[mW]").sum(axis=1) + table.filter(like="[W]").sum(axis=1)
-        return f"{total.mean():.1f} W; no fault named"
+        with contextlib.redirect_stdout(io.StringIO()):
+            table = align_and_concat_df(frames, start_at_0=True)
+        packages = [n for n in table.columns if n.endswith("[W]") and "core" not in n]
+        total = 1e-3 * table.filter(like="[mW]").sum(axis=1) + table[packages].sum(axis=1)
+        return float(total.mean())
 
-    return job
+    return mean
+
+
+def wattameter() -> Job:
+    """Read and align the files as wattameter's own post-processing does, and add them up."""
+    mean = wattameter_mean()
+    return lambda paths: f"{mean(paths):.1f} W; no fault named"
 
 
 # Each prepares (imports) first; only the job it returns is timed.
 TASKS: dict[str, Callable[[], Job]] = {"bare": bare, "audit": audit, "wattameter": wattameter}
 
 
+def compare_faults() -> None:
+    """Print, for one synthetic job a fault, how far each mean is off the truth."""
+    from aidc.observed.power_audit import audit_power
+    from tests.observed import test_power_audit as faulty
+
+    add_up = wattameter_mean()
+    for fault, _, _ in faulty.RECOVERABLE:
+        with tempfile.TemporaryDirectory() as temporary:
+            job = faulty.pair()
+            fault(job)
+            paths = faulty.written(job, Path(temporary))
+            ours = audit_power(paths)["profile"]["mean_w_without_gaps"]
+            try:
+                theirs = f"{add_up(paths) / faulty.TRUE_W - 1:+.3%}"
+            except Exception as error:
+                theirs = f"{type(error).__name__}: {str(error)[:60]}"
+        print(f"{fault.__name__:16} ours {ours / faulty.TRUE_W - 1:+.4%}   wattameter {theirs}")
+
+
 def measured(task: str, folder: Path) -> dict[str, object]:
     """Run one task in a process of its own."""
-    command = [sys.executable, __file__, "--task", task, "--folder", str(folder)]
+    command = [sys.executable, "-m", "tests.bench_power", "--task", task, "--folder", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         return {"task": task, "error": done.stderr.strip().splitlines()[-1]}
@@ -141,7 +171,11 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--task", choices=TASKS)
+    parser.add_argument("--faults", action="store_true", help="compare on faulty jobs instead")
     told = parser.parse_args()
+    if told.faults:
+        compare_faults()
+        return
     if told.task:
         paths = sorted(told.folder.glob("*.log"))
         job = TASKS[told.task]()

@@ -153,7 +153,8 @@ def typical_interval(times_s: Floats) -> float:
     """Return the median of the positive steps in s, NaN if there is none."""
     steps = np.diff(times_s)
     positive = steps[steps > 0]
-    return float(np.median(positive)) if positive.size else float("nan")
+    # Differences of times in ns as seconds: beyond the ninth decimal there is only rounding.
+    return round(float(np.median(positive)), 9) if positive.size else float("nan")
 
 
 def _ordered(times_s: Floats) -> tuple[Floats, Rows, list[Fault]]:
@@ -279,8 +280,7 @@ def _counter(
             wrapped
         ]
     implausible = ~wrapped & (power > most)
-    lost = ambiguous | implausible | ((power < 0) | (power > most))
-    power[lost] = np.nan
+    power[ambiguous | (power < 0) | (power > most)] = np.nan
     for code, mask in ((WRAPPED, wrapped), (AMBIGUOUS, ambiguous), (IMPLAUSIBLE, implausible)):
         found[code] = np.zeros(energy.size, np.bool_)
         found[code][usable[:-1][mask]] = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -66,9 +67,7 @@ def wraps(job: Job) -> RuleResult:
         if stated
         else "its range is unknown and those intervals are bridged"
     )
-    return RuleResult(
-        **(rule.__dict__ | {"finding": f"{rule.finding}; {how}" if rule.failed else ""})
-    )
+    return dataclasses.replace(rule, finding=f"{rule.finding}; {how}" if rule.failed else "")
 
 
 def ambiguous(job: Job) -> RuleResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable
 
@@ -91,7 +92,7 @@ def cells(job: Job) -> RuleResult:
     if not texts or not rule.failed:
         return rule
     shown = ", ".join(f"{text!r} x {count:,}" for text, count in texts.most_common(3))
-    return RuleResult(**(rule.__dict__ | {"finding": f"{rule.finding} ({shown})"}))
+    return dataclasses.replace(rule, finding=f"{rule.finding} ({shown})")
 
 
 def zeros(job: Job) -> RuleResult:
