@@ -228,6 +228,15 @@ def test_a_wrap_is_undone_by_a_stated_range_or_bridged(tmp_path: Path) -> None:
         assert record["profile"]["mean_w"] == pytest.approx(TRUE_W, rel=RIGHT)
 
 
+def test_a_read_close_to_another_makes_no_peak(tmp_path: Path) -> None:
+    job = pair()
+    close_rows(job)
+    ticked = job.cpu.column("cpu-0[uJ]")
+    job.cpu.rows[801][ticked] = str(int(job.cpu.rows[800][ticked]) + 100_000)  # 500 W for 0.2 ms
+    audit = examine([read_power(path) for path in written(job, tmp_path)])
+    assert audit.logs[1].watts[:-1, 0].max() == pytest.approx(make.PACKAGE_W[0], rel=RIGHT)
+
+
 def test_an_interval_that_may_hide_wraps_is_not_used(tmp_path: Path) -> None:
     job = pair()
     late = make.stamped(make.times(ROWS)[500:] + 1000.0)
