@@ -94,13 +94,19 @@ def audit() -> Job:
     from aidc.observed.power_audit import audit_record, examine
     from aidc.observed.power_mean import mean_interval
     from aidc.observed.power_read import read_power
+    from aidc.observed.spectrum import spectrum
 
     def job(paths: list[Path]) -> str:
         found = examine([read_power(path) for path in paths])
         record = audit_record(found)
-        mean_interval(found.total)
-        for name in ("load_duration", "block_demand", "ramps", "spectrum"):
-            getattr(profile, name)(found.total)
+        for statistic in (
+            profile.load_duration,
+            profile.block_demand,
+            profile.ramps,
+            spectrum,
+            mean_interval,
+        ):
+            statistic(found.total)
         failed = ", ".join(f"{r['id']} {r['failed']}" for r in record["rules"] if r["failed"])
         return f"{record['profile']['mean_w']:.1f} W; failed: {failed}"
 

@@ -24,8 +24,8 @@ from aidc.observed.profile import (
     load_duration,
     power_summary,
     ramps,
-    spectrum,
 )
+from aidc.observed.spectrum import spectrum
 
 MEASURED = Evidence(Layer.OBSERVED, Provenance.UNVERIFIED, frozenset({"test"}))
 

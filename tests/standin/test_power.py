@@ -14,7 +14,8 @@ from aidc.observed.aggregate import AggregationRules
 from aidc.observed.power_audit import PowerAudit, examine
 from aidc.observed.power_read import read_power
 from aidc.observed.power_rules import PowerAuditSettings
-from aidc.observed.profile import sample_figures, spectrum
+from aidc.observed.profile import sample_figures
+from aidc.observed.spectrum import spectrum
 from aidc.standin import power, power_logs
 
 RUNS = power.runs()
