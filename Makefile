@@ -27,7 +27,7 @@ book: $(INSTALLED) ## Run the notebooks and build the book: _build/html/index.ht
 	@echo "The book is in _build/html/index.html"
 
 test: lint ## Lint, types, import contracts, pytest, and nbval on the notebooks
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 	$(BIN)/python -m pytest --nbval notebooks --nbval-sanitize-with tests/notebooks/sanitize.cfg
 
 lint: $(INSTALLED) ## Lint, types and import contracts only

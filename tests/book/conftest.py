@@ -106,7 +106,8 @@ def write_results(
     out.figure("ecdf", figure, of, alt="A rising curve of durations")
     rows = {"step": ["all *rows*", "state_is"], "rows_in": [818327, 523350], "wait_s": [0.5, None]}
     out.table("funnel", pd.DataFrame(rows), of)
-    forget_code(out.finish() / "run.json")
+    out.finish()
+    forget_code(out.folder / "run.json")
 
 
 def forget_code(record: Path) -> None:

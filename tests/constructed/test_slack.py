@@ -8,7 +8,7 @@ import pytest
 from mypy import api
 
 from aidc import paths
-from aidc.constructed.slack import SLACK_INPUT, Slack, deadlines
+from aidc.constructed.slack import Slack, deadlines
 from aidc.evidence import EvidenceError, InputError, Layer, Provenance
 from aidc.observed.funnel import JobPool, PoolRules, select_pool
 from aidc.observed.stats import queue_times
@@ -41,7 +41,7 @@ def test_deadlines_are_constructed_and_name_the_setting(pool: JobPool) -> None:
     evidence = deadlines(pool, Slack.of_minutes(1)).evidence
     assert evidence is not None
     assert evidence.layer is Layer.CONSTRUCTED
-    assert evidence.inputs == FROM_FILE.inputs | {SLACK_INPUT}
+    assert evidence.inputs == FROM_FILE.inputs | {"setting:slack_min"}
     assert evidence.provenance is Provenance.UNVERIFIED
 
 

@@ -136,3 +136,17 @@ def test_two_equal_runs_write_equal_bytes(tmp_path: Path) -> None:
         out.finish()
         written.append({p.name: p.read_bytes() for p in (tmp_path / name).iterdir()})
     assert written[0] == written[1]
+
+
+def test_no_cell_of_a_table_is_a_formula(tmp_path: Path) -> None:
+    out = results(tmp_path / "r")
+    frame = pd.DataFrame(
+        {"line": [-2, 3], "text": ["=1+1", "1,-2"], "kind": pd.Categorical(["@", "a"])}
+    )
+    out.table("set_aside", frame, of=amount())
+    out.number("a", 1, "s", of=amount())
+    out.finish()
+    written = pd.read_csv(tmp_path / "r" / "set_aside.csv")
+    assert written["line"].tolist() == [-2, 3]
+    assert written["text"].tolist() == ["'=1+1", "1,-2"]
+    assert written["kind"].tolist() == ["'@", "a"]

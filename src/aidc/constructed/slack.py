@@ -15,12 +15,10 @@ from aidc.evidence import (
     EvidenceError,
     InputError,
     Layer,
-    Provenance,
     step,
 )
 from aidc.observed.funnel import JobPool, require_jobs
 
-SLACK_INPUT = "setting:slack_min"
 SECONDS_PER_MINUTE = 60
 
 
@@ -62,8 +60,7 @@ class Slack(Carrier):
         EvidenceError
             If it is a column or a result, such as historical queue times.
         """
-        known = Evidence(Layer.CONSTRUCTED, Provenance.VERIFIED, frozenset({SLACK_INPUT}))
-        return cls(minutes=minutes, evidence=known)
+        return cls(minutes=minutes, evidence=Evidence.setting("slack_min"))
 
     @property
     def seconds(self) -> float:

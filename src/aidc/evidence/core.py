@@ -77,6 +77,11 @@ class Evidence:
         return self.provenance is Provenance.SYNTHETIC
 
     @classmethod
+    def setting(cls, name: str) -> Evidence:
+        """Return the evidence of a value that the experimenter chose."""
+        return cls(Layer.CONSTRUCTED, Provenance.VERIFIED, frozenset({f"setting:{name}"}))
+
+    @classmethod
     def join(cls, parts: Iterable[Evidence]) -> Evidence:
         """Return the evidence of a value that depends on all the parts.
 
@@ -124,6 +129,27 @@ class Carrier:
 
     evidence: Evidence | None = None
     not_evaluable: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Setting(Carrier):
+    """A value that the experimenter chose, such as the coverage of an interval.
+
+    Attributes
+    ----------
+    name : str
+        Name of the parameter.
+    value : object
+        What was chosen.
+    """
+
+    name: str
+    value: object
+
+    @classmethod
+    def of(cls, name: str, value: object) -> Setting:
+        """Return a setting with its evidence."""
+        return cls(name=name, value=value, evidence=Evidence.setting(name))
 
 
 def evidence_of(value: object) -> Evidence:

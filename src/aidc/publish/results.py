@@ -79,7 +79,7 @@ class Results:
     def number(
         self,
         number_id: str,
-        value: float | str | None,
+        value: object,
         unit: str,
         of: Carrier,
     ) -> None:
@@ -126,9 +126,14 @@ class Results:
         return dict(self._numbers)
 
     def table(self, name: str, frame: pd.DataFrame, of: Carrier) -> pd.DataFrame:
-        """Publish a table as CSV (columns carry their units) and return it for display."""
+        """Publish a table as CSV (columns carry their units) and return it for display.
+
+        Text that a spreadsheet would run as a formula is written behind an apostrophe.
+        """
         path = self._new_artefact(f"{name}.csv", of, alt=name.replace("_", " "))
-        frame.to_csv(path, index=False, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
+        _without_formulas(frame).to_csv(
+            path, index=False, lineterminator="\n", quoting=csv.QUOTE_MINIMAL
+        )
         return frame
 
     def figure(self, name: str, figure: Figure, of: Carrier, alt: str) -> Shown:
@@ -140,8 +145,8 @@ class Results:
         save_svg(figure, path, footer(of))
         return Shown(figure, alt)
 
-    def finish(self) -> Path:
-        """Write everything and return the folder; ``run.json`` is written last."""
+    def finish(self) -> None:
+        """Write everything to `folder`; ``run.json`` comes last."""
         joined = Evidence.join(self._evidence)
         for name, entry in self._artefacts.items():
             entry["sha256"] = freshness.file_hash(self._staging / name)
@@ -159,7 +164,6 @@ class Results:
         }
         _write_json(self._staging / RUN, record)
         self._publish()
-        return self.folder
 
     def _new_artefact(self, name: str, of: Carrier, alt: str) -> Path:
         if name in self._artefacts:
@@ -198,6 +202,16 @@ def footer(of: Carrier) -> str:
     """Return the line that a figure carries wherever it is copied to."""
     skipped = f" · not evaluable: {', '.join(of.not_evaluable)}" if of.not_evaluable else ""
     return f"{evidence_of(of)}{skipped}"
+
+
+def _without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    texts = frame.select_dtypes(["object", "string", "category"]).columns
+    return frame.assign(**{name: frame[name].map(_escaped, na_action="ignore") for name in texts})
+
+
+def _escaped(cell: object) -> object:
+    runs = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{cell}" if runs else cell
 
 
 def _plain(value: object) -> int | float | str | None:

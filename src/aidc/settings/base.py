@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from aidc import paths
-from aidc.evidence import InputError
+from aidc.evidence import InputError, Setting
 from aidc.publish.results import Results
 
 # What a notebook's namespace holds beside its parameters.
@@ -136,6 +136,10 @@ class NotebookSettings(BaseModel):
     def recorded(self) -> dict[str, Any]:
         """Return the parameters that a result depends on, in JSON types."""
         return self.model_dump(mode="json", exclude={"results_dir"})
+
+    def setting(self, name: str) -> Setting:
+        """Return a parameter as a carrier, to publish it as what it is: chosen."""
+        return Setting.of(name, getattr(self, name))
 
     def results(self) -> Results:
         """Return where this notebook publishes its numbers, tables and figures."""
