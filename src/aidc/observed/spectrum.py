@@ -45,6 +45,12 @@ class Spectrum(Carrier):
     sensor_limit_hz: float
     nyquist_hz: float
 
+    @property
+    def stated_period_s(self) -> float:
+        """The dominant period, NaN if it is too short for the sensor to speak of."""
+        seen = self.dominant_period_s * self.sensor_limit_hz > 1
+        return self.dominant_period_s if seen else float("nan")
+
 
 @step(Layer.OBSERVED)
 def spectrum(total: TotalPower, segment_s: float = 410.0) -> Spectrum:
