@@ -48,8 +48,11 @@ class AggregationRules:
     aggregation : str
         "aidc" or "nlr".
     resample_s : float or None
-        Step of a uniform grid in s; None takes the times of one of the logs (for "nlr": a
-        grid at the mean interval, as WattAMeter's own post-processing does).
+        Step of a uniform grid in s; None takes the times of one of the logs (for "nlr":
+        `official_step_s`).
+    official_step_s : float or None
+        Step of the grid that the official rule puts a run on, s; None takes the mean
+        interval, as WattAMeter's own post-processing does.
     max_gap_s : float or None
         Longest hole that is bridged without being a gap; None takes `GAP_INTERVALS`
         typical intervals.
@@ -59,6 +62,7 @@ class AggregationRules:
 
     aggregation: str = Aggregation.AIDC
     resample_s: float | None = None
+    official_step_s: float | None = None
     max_gap_s: float | None = None
     max_uncovered: float = 0.2
 
@@ -67,7 +71,7 @@ class AggregationRules:
             raise InputError(
                 f"aggregation: found {self.aggregation!r}, expected one of {', '.join(Aggregation)}"
             )
-        for name in ("resample_s", "max_gap_s"):
+        for name in ("resample_s", "official_step_s", "max_gap_s"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise InputError(f"{name}: found {value}, expected seconds above 0, or None")
@@ -254,6 +258,8 @@ def _grid(
     rules: AggregationRules,
 ) -> Floats:
     step_s = rules.resample_s
+    if step_s is None and rules.aggregation == Aggregation.NLR:
+        step_s = rules.official_step_s
     if step_s is None and rules.aggregation == Aggregation.NLR:
         spans = [(log.times_s[-1] - log.times_s[0]) / (log.times_s.size - 1) for log in logs]
         step_s = float(np.mean(spans))

@@ -68,7 +68,7 @@ def both_rules(audit: PowerAudit, grid_s: float | None = None) -> BothRules:
     if ours.aggregation == Aggregation.NLR:
         ours = total_power(audit.logs, AggregationRules(aggregation=Aggregation.AIDC))
         require_total(ours)
-    rules = AggregationRules(aggregation=Aggregation.NLR, resample_s=grid_s)
+    rules = AggregationRules(aggregation=Aggregation.NLR, official_step_s=grid_s)
     official = total_power(audit.logs, rules)
     frame = pd.DataFrame([_row(total) for total in (ours, official)])
     difference_w = float(frame["mean_w"].iloc[1] - frame["mean_w"].iloc[0])

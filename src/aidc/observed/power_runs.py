@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -76,7 +77,9 @@ class PowerRun:
 
     def audit_settings(self, aggregation: str, resample_s: float = 0.0) -> PowerAuditSettings:
         """Return how the run is audited; 0 keeps the times of the logs."""
-        rules = AggregationRules(aggregation=aggregation, resample_s=resample_s or None)
+        rules = AggregationRules(
+            aggregation=aggregation, resample_s=resample_s or None, official_step_s=self.grid_s
+        )
         return PowerAuditSettings(tdp_w=self.tdp_w, aggregation=rules)
 
 
@@ -183,7 +186,7 @@ class AuditedRuns(Carrier):
                 "format": log.profile.dialect,
                 "boundary": str(log.profile.boundary),
                 "reading": str(log.profile.power_kind),
-                "channels": ", ".join(channel.name for channel in log.profile.channels),
+                "channels": _counted(log.profile),
                 "rows": log.profile.rows,
                 "set_aside": len(log.profile.set_aside),
                 "interval_s": log.interval_s,
@@ -200,9 +203,9 @@ class AuditedRuns(Carrier):
         return table[["run", *(column for column in table.columns if column != "run")]]
 
     def rule_totals(self) -> pd.DataFrame:
-        """Return the same, summed over the runs: rule, looks_at, n, not_evaluable, ..."""
+        """Return the same, summed over the runs: rule, n, not_evaluable, passed, failed."""
         counts = ["n", "not_evaluable", "passed", "failed"]
-        return self.rules().groupby(["rule", "looks_at"], sort=False)[counts].sum().reset_index()
+        return self.rules().groupby("rule", sort=False)[counts].sum().reset_index()
 
     def findings(self) -> pd.DataFrame:
         """Return what the audits found in words: run, finding (files without their folder)."""
@@ -212,6 +215,12 @@ class AuditedRuns(Carrier):
             for finding in audit.findings
         ]
         return pd.DataFrame(rows, columns=["run", "finding"])
+
+
+def _counted(profile: PowerProfile) -> str:
+    """Return the channels by domain, e.g. "2 cpu, 2 core"."""
+    counts = Counter(str(channel.domain) for channel in profile.channels)
+    return ", ".join(f"{count} {domain}" for domain, count in counts.items())
 
 
 @step(Layer.OBSERVED)

@@ -259,8 +259,8 @@ def batch_ends(both: BothRules | None, span_s: float = 6.0) -> Figure:
     dips = [float(less[np.abs(at_s - end) <= near_s].min(initial=0.0)) for end in inner]
     end = float(inner[int(np.argmin(dips))])
     title = (
-        f"Read as zero, a batch end takes {display_number(-min(dips), 3)}{NBSP}W off for a moment: "
-        "no machine drew less"
+        f"Read as zero, a batch end takes {display_number(-float(np.median(dips)), 3)}{NBSP}W off "
+        "for a moment: no machine drew less"
     )
     figure, (whole, close) = new_panels(title, 2)
     span, seconds = _time_unit(at_s[-1])
