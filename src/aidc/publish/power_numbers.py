@@ -53,6 +53,7 @@ def audit_quantities() -> list[Quantity]:
         Quantity("gpus", "GPUs", gpus),
         Quantity("rows", "rows", rows),
         Quantity("batch_end_rows", "rows", failed("batch.complete")),
+        Quantity("over_design_power", "readings", failed("value.ceiling")),
         Quantity("late_reads", "reads", failed("time.punctual")),
     ]
 
