@@ -51,6 +51,15 @@ def test_batch_ends_are_placed_on_our_curve(files: list[Path]) -> None:
     assert start_after(both.official, both.ours) == 0
 
 
+def test_a_step_longer_than_the_run_is_refused_in_one_line(files: list[Path]) -> None:
+    run = run_of([read_power(file) for file in files])
+    with pytest.raises(
+        InputError, match=r"and 1 more: found 200 s .* one step of 300\.0 s"
+    ) as error:
+        examine(run.profiles, run.audit_settings("aidc", 300.0))
+    assert "\n" not in str(error.value)
+
+
 def test_a_job_without_a_total_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("time_s,power_w\n0,\n1,\n2,\n")

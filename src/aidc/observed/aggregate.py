@@ -167,6 +167,11 @@ def total_power(logs: Sequence[CleanProfile], rules: AggregationRules | None = N
     nlr = chosen.aggregation == Aggregation.NLR
     reference = _reference(logs)
     grid = _grid(logs, offsets, reference, begin, end, chosen)
+    if grid.size < 2:
+        raise InputError(
+            f"{_named(logs)}: found {end - begin:g} s that all logs cover, expected at least one "
+            f"step of {chosen.resample_s or chosen.official_step_s} s; give a shorter resample_s"
+        )
     max_gap_s = chosen.max_gap_s or GAP_INTERVALS * logs[reference].interval_s
     parts: dict[str, Floats] = {}
     gap = np.diff(grid) > max_gap_s
