@@ -54,4 +54,4 @@ lock: ## Write requirements.txt anew from pyproject.toml (needs uv)
 	  --quiet --no-emit-index-url --output-file requirements.txt
 
 clean: ## Remove what was built; fetched files and the environment stay
-	rm -rf _build runs data/cache/seren-standin-* .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf _build runs data/cache/*-standin-* .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -89,6 +89,13 @@ def test_a_claim_can_say_that_nothing_recomputes_it(tmp_path: Path) -> None:
     assert load_claims(written(tmp_path, CLAIM + "  number: null\n"))["pool.jobs"].number is None
 
 
+def test_a_part_of_a_hash_registers_a_file_and_verifies_nothing(tmp_path: Path) -> None:
+    text = SOURCE.replace("git_blob", "sha256_start")
+    source = load_sources(written(tmp_path, text.format(blob="dcad6de8")))["a-trace"]
+    assert not source.verifiable
+    assert load_sources(written(tmp_path, SOURCE.format(blob="a" * 40)))["a-trace"].verifiable
+
+
 @pytest.mark.parametrize(
     ("load", "text", "message"),
     [

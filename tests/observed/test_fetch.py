@@ -196,6 +196,18 @@ def test_a_registered_archive_is_recognised_as_it_is(tmp_path: Path) -> None:
     assert fetch(["jobs"], tmp_path, sources={"jobs": archive}) == {"jobs": path}
 
 
+def test_a_file_with_a_part_of_a_hash_is_checked_and_never_recognised(tmp_path: Path) -> None:
+    digest = hashlib.sha256(CONTENT).hexdigest()
+    part = source(git_blob=None, sha256_start=digest[:8], sha256_end=digest[-6:])
+    (tmp_path / "jobs.csv").write_bytes(CONTENT)
+    assert verify(tmp_path / "jobs.csv", {"jobs": part}) is None
+    assert fetch((), tmp_path, sources={"jobs": part}) == {}  # only by its name
+    assert fetch(["jobs"], tmp_path, sources={"jobs": part}) == {"jobs": tmp_path / "jobs.csv"}
+    (tmp_path / "jobs.csv").write_bytes(CONTENT.replace(b"u1", b"u2", 1))
+    with pytest.raises(InputError, match=f"expected {digest[:8]}...{digest[-6:]}"):
+        fetch(["jobs"], tmp_path, sources={"jobs": part})
+
+
 def test_registered_sources_are_pinned() -> None:
     sources = load_sources()
     assert {"acme-seren", "acme-kalos", "acme-cluster-summary"} <= set(sources)

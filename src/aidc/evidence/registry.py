@@ -28,6 +28,7 @@ from aidc.evidence.errors import InputError
 
 Hex40 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 Hex64 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+HexPart = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{4,63}$")]
 
 
 class Entry(BaseModel):
@@ -39,7 +40,9 @@ class Entry(BaseModel):
 class Source(Entry):
     """A published file that the compendium can fetch and recognise.
 
-    At least one content hash is required: without one nothing can be VERIFIED.
+    A content hash is required: without one nothing can be VERIFIED. Where only the first
+    digits of a hash are public (``sha256_start``, ``sha256_end``), the file can be
+    fetched and a wrong one refused, but it stays UNVERIFIED.
     """
 
     key: str
@@ -50,6 +53,8 @@ class Source(Entry):
     bytes: int | None = Field(default=None, gt=0)
     git_blob: Hex40 | None = None
     sha256: Hex64 | None = None
+    sha256_start: HexPart | None = None
+    sha256_end: HexPart | None = None
     licence: tuple[str, ...] = Field(min_length=1)
     citation: str
     dialect: str | None = None
@@ -57,9 +62,14 @@ class Source(Entry):
 
     @model_validator(mode="after")
     def _has_a_hash(self) -> Source:
-        if self.git_blob is None and self.sha256 is None:
-            raise ValueError("needs git_blob or sha256")
+        if not self.verifiable and self.sha256_start is None:
+            raise ValueError("needs git_blob or sha256, or at least sha256_start")
         return self
+
+    @property
+    def verifiable(self) -> bool:
+        """Whether a whole content hash is known."""
+        return self.git_blob is not None or self.sha256 is not None
 
 
 class Claim(Entry):

@@ -43,7 +43,7 @@ def fetch(
     Parameters
     ----------
     keys : sequence of str
-        Keys of sources; none means all.
+        Keys of sources; none means all that can be verified.
     cache : Path, optional
         Folder of fetched files; default `aidc.paths.CACHE`.
     sources : mapping of str to Source, optional
@@ -66,7 +66,8 @@ def fetch(
             f"source {unknown[0]!r} is not registered; expected one of {', '.join(known)}"
         )
     folder = paths.CACHE if cache is None else cache
-    return {key: _fetched(known[key], folder, timeout_s, retries) for key in (keys or tuple(known))}
+    chosen = keys or [key for key, source in known.items() if source.verifiable]
+    return {key: _fetched(known[key], folder, timeout_s, retries) for key in chosen}
 
 
 def _fetched(source: Source, cache: Path, timeout_s: float, retries: int) -> Path:

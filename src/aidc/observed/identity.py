@@ -23,7 +23,8 @@ def verify(path: Path, sources: Mapping[str, Source] | None = None) -> str | Non
 
 def recognise(content: Content, sources: Mapping[str, Source]) -> str | None:
     """Return the key of the source that some content equals, if any."""
-    return next((key for key, source in sources.items() if not mismatch(content, source)), None)
+    known = ((key, source) for key, source in sources.items() if source.verifiable)
+    return next((key for key, source in known if not mismatch(content, source)), None)
 
 
 def mismatch(content: Content, source: Source) -> str | None:
@@ -32,6 +33,11 @@ def mismatch(content: Content, source: Source) -> str | None:
         return f"found {content.size} bytes, expected {source.bytes}"
     if source.sha256 is not None and source.sha256 != content.sha256:
         return f"found SHA-256 {content.sha256}, expected {source.sha256}"
+    start, end = source.sha256_start or "", source.sha256_end or ""
+    if start or end:
+        digest = content.sha256
+        if not (digest.startswith(start) and digest.endswith(end)):
+            return f"found SHA-256 {digest}, expected {start}...{end}"
     if source.git_blob is not None and source.git_blob != content.git_blob:
         return (
             f"found git blob {content.git_blob} ({content.size} bytes), expected {source.git_blob}"

@@ -1,7 +1,8 @@
 """Audits of files for a reader: which kind a file is, its audit as JSON and as tables.
 
-A kind of file is one entry of `KINDS`. A further kind (power logs, say, of which several
-make one job) needs what recognises its header and what audits its files together.
+A kind of file is one entry of `KINDS`: what recognises a file, and what audits all files
+of the kind together. The last kind takes whatever no other recognised, and says what is
+wrong with it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from aidc.observed.comparison import compare_traces
 from aidc.observed.rules import RuleResult
 from aidc.observed.summary import is_summary
 from aidc.observed.textfile import TextFile, checked_path
+from aidc.publish.audit_power import audit_power_logs, is_power
 
 MAX_SHOWN_ROWS = 20
 
@@ -73,10 +75,10 @@ class Report:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file: how its header is recognised, and how all its files are audited."""
+    """A kind of file: how one is recognised, and how all of them are audited."""
 
     name: str
-    recognises: Callable[[list[str]], bool]
+    recognises: Callable[[str], bool]
     audit: Callable[[Sequence[str], str], Report]
 
 
@@ -86,8 +88,8 @@ def audit_files(files: Sequence[str], dialect: str = "auto") -> Report:
     Parameters
     ----------
     files : sequence of str
-        Paths, or keys of traces; a summary of clusters among them is compared with the
-        traces.
+        Paths, or keys of traces or power profiles. A summary of clusters among them is
+        compared with the traces; several power logs are one job.
     dialect : str
         How traces are read: "auto", a key, or a YAML file that describes a dialect.
 
@@ -107,8 +109,7 @@ def audit_files(files: Sequence[str], dialect: str = "auto") -> Report:
 
 
 def _kind(name: str) -> Kind:
-    header = _header(name)
-    return next(kind for kind in KINDS if kind.recognises(header))
+    return next(kind for kind in KINDS if kind.recognises(name))
 
 
 def _header(name: str) -> list[str]:
@@ -245,4 +246,11 @@ def _plain(text: str) -> Text:
     )
 
 
-KINDS: tuple[Kind, ...] = (Kind("job trace", lambda _: True, _audit_traces),)
+def _audit_power(files: Sequence[str], dialect: str) -> Report:
+    return Report(tuple(audit_power_logs(files, dialect)))
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind("power log", is_power, _audit_power),
+    Kind("job trace", lambda _: True, _audit_traces),
+)

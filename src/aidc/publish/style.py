@@ -26,6 +26,7 @@ SKY, PURPLE, YELLOW, GREY, INK = "#56b4e9", "#cc79a7", "#f0e442", "#8c8c8c", "#2
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW, GREY)
 
 _SIZE_IN = (6.4, 4.3)
+_PANEL_IN = 2.1  # height of each further panel
 _TITLE_WIDTH = 56  # characters a line
 _FOOTER_PT = 9
 _FOOTER = "evidence"
@@ -71,18 +72,30 @@ def new_figure(title: str, skipped: tuple[str, ...] = ()) -> tuple[Figure, Axes]
     skipped : tuple of str
         Selection steps that the data could not answer: named at the bottom.
     """
+    figure, (axes,) = new_panels(title, 1, skipped)
+    return figure, axes
+
+
+def new_panels(
+    title: str, count: int, skipped: tuple[str, ...] = ()
+) -> tuple[Figure, tuple[Axes, ...]]:
+    """Return a figure with ``count`` pairs of axes under each other, else as `new_figure`."""
     # Not by pyplot: no window manager keeps it, and a notebook shows it only once.
-    bottom = _LINE * (2 if skipped else 1)
+    width, height = _SIZE_IN
+    size = (width, height + (count - 1) * _PANEL_IN)
+    line = _LINE * height / size[1]
+    bottom = line * (2 if skipped else 1)
     engine = ConstrainedLayoutEngine(rect=(0, bottom, 1, 1 - bottom))
-    figure = Figure(figsize=_SIZE_IN, layout=engine)
+    figure = Figure(figsize=size, layout=engine)
     if skipped:
         note = "not evaluable on this data, all rows passed: " + ", ".join(skipped)
-        figure.text(0.01, _LINE + 0.01, note, fontsize=_FOOTER_PT, color=VERMILION)
-    axes = figure.subplots()
-    axes.set_title(textwrap.fill(title, _TITLE_WIDTH), loc="left")
-    axes.set_axisbelow(True)
-    sns.despine(ax=axes)
-    return figure, axes
+        figure.text(0.01, line + 0.01, note, fontsize=_FOOTER_PT, color=VERMILION)
+    panels = tuple(figure.subplots(count, 1, squeeze=False)[:, 0])
+    panels[0].set_title(textwrap.fill(title, _TITLE_WIDTH), loc="left")
+    for axes in panels:
+        axes.set_axisbelow(True)
+        sns.despine(ax=axes)
+    return figure, panels
 
 
 def save_svg(figure: Figure, path: Path, note: str) -> None:

@@ -85,6 +85,8 @@ def heading(column: str) -> str:
     'duration [s]'
     >>> heading("duration_s_order_low")
     'duration order low [s]'
+    >>> heading("p95_w_per_s")
+    'p95 [W/s]'
     >>> heading("rows_in")
     'rows in'
     >>> heading("arrivals_per_h")
@@ -93,8 +95,12 @@ def heading(column: str) -> str:
     words = column.split("_")
     for position, word in enumerate(words):
         if position and word in UNITS and words[position - 1] != "per":
-            subject = words[:position] + words[position + 1 :]
-            return f"{' '.join(subject)} [{UNITS[word]}]"
+            last = position + 1
+            unit = UNITS[word]
+            if words[last : last + 1] == ["per"] and words[last + 1 : last + 2] == ["s"]:
+                unit, last = f"{unit}/s", last + 2
+            subject = words[:position] + words[last:]
+            return f"{' '.join(subject)} [{unit}]"
     return " ".join(words)
 
 
