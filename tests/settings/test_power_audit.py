@@ -54,7 +54,8 @@ def test_paths_are_the_callers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "a.log").write_text("x")
     (tmp_path / "b.log").write_text("x")
     monkeypatch.chdir(tmp_path)
-    assert PowerMeasurement.parse({"power": "a.log,b.log"}).power == "a.log,b.log"
+    expected = ",".join(str(tmp_path / name) for name in ("a.log", "b.log"))
+    assert PowerMeasurement.parse({"power": "a.log,b.log"}).power == expected
 
 
 def test_every_parameter_has_a_meaning_and_a_unit() -> None:

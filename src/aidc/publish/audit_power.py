@@ -26,7 +26,7 @@ def is_power(name: str) -> bool:
         return True
     try:
         return bool(power_dialect(name))
-    except InputError:
+    except (InputError, OSError):
         return False
 
 
