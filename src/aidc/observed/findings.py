@@ -193,7 +193,7 @@ def _span(rows: Rows, window: Window | None) -> Iterator[str]:
         return
     days = submit_days(window)
     stamps = window.timestamps()
-    text = f"Submits span {days:,} days, {stamps[0]:%Y-%m-%d} to {stamps[-1]:%Y-%m-%d}"
+    text = f"Submits span {days_text(days)}, {stamps[0]:%Y-%m-%d} to {stamps[-1]:%Y-%m-%d}"
     documented = _documented_months(rows.dialect)
     if documented is None:
         yield f"{text}."
@@ -202,8 +202,13 @@ def _span(rows: Rows, window: Window | None) -> Iterator[str]:
     first, last = rows.dialect.window or ("", "")
     yield (
         f"{text}; the documentation gives {months} months, {first} to {last}, which have "
-        f"{length:,} days."
+        f"{days_text(length)}."
     )
+
+
+def days_text(number: int) -> str:
+    """Return a number of days in words: "1 day", "169 days"."""
+    return f"{number:,} day{'' if number == 1 else 's'}"
 
 
 def submit_days(window: Window) -> int:
