@@ -113,7 +113,7 @@ def test_running_jobs_are_found_and_when_the_trace_was_taken() -> None:
     assert "one moment" not in text_of(audit(jobs))
 
 
-@pytest.mark.parametrize(("days", "shown"), [(0, "1 days"), (168, "169 days")])
+@pytest.mark.parametrize(("days", "shown"), [(0, "1 day,"), (168, "169 days")])
 def test_the_days_of_submits_stand_beside_the_documented_months(days: int, shown: str) -> None:
     found = audit(seren_jobs([5, 5], submit_s=[0, days * 86_400]))
     assert f"Submits span {shown}" in text_of(found)
@@ -174,7 +174,7 @@ def test_an_audit_says_what_fails_and_what_cannot_be_asked() -> None:
     assert (calendar.failed("zero.duration"), calendar.failed("order.start_end")) == (1, 0)
     assert (calendar.failed("end.running_jobs"), calendar.failed("no.rule")) == (None, None)
     assert calendar.submit_days == 1
-    elapsed = audit_trace(make_trace(elapsed_jobs([5.0]), clock="elapsed"))
+    elapsed = audit_trace(make_trace(elapsed_jobs([5], [0]), clock="elapsed"))
     assert (elapsed.submit_days, elapsed.failed("identity.duration")) == (None, None)
 
 

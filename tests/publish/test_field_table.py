@@ -9,11 +9,18 @@ from aidc.evidence.register import read_register
 from aidc.observed.audit import audit_trace
 from aidc.observed.formats import FIELDS
 from aidc.observed.trace import JobTrace
-from aidc.publish.field_table import NO_COLUMN, NO_VARIABLE, NOT_READ, VARIABLE_OF, field_table
+from aidc.publish.field_table import (
+    NO_COLUMN,
+    NO_VARIABLE,
+    NOT_READ,
+    VARIABLE_OF,
+    FieldTable,
+    field_table,
+)
 from tests.observed.factories import elapsed_jobs, make_trace, seren_jobs
 
 
-def table_of(trace: JobTrace):  # type: ignore[no-untyped-def]
+def table_of(trace: JobTrace) -> FieldTable:
     return field_table(trace, audit_trace(trace), read_register())
 
 
@@ -37,7 +44,7 @@ def test_a_table_with_judgements_is_no_observation() -> None:
 
 
 def test_what_a_file_lacks_and_what_no_rule_reads_is_listed() -> None:
-    trace = make_trace(elapsed_jobs([5.0, 6.0]), clock="elapsed")
+    trace = make_trace(elapsed_jobs([5, 6], [0, 1]), clock="elapsed")
     trace.extras["shape"] = ["a", "b"]
     frame = table_of(trace).frame
     assert set(frame["field"]) == {*FIELDS, ""}

@@ -79,7 +79,8 @@ def test_the_outcomes_as_a_whole_are_declared_and_counted() -> None:
 def test_an_outcome_is_found_by_its_claim() -> None:
     found = read_triangulation()
     one = found.of("summary.seren.gpu_jobs")
-    assert one.compared is not None and one.computed is not None
+    assert one.compared is not None
+    assert one.computed is not None
     assert one.difference == one.compared - one.computed > 0
     assert found.of("pool.duration_s.p50").difference is None
     with pytest.raises(KeyError, match="neither checked nor listed"):
