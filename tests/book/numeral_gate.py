@@ -36,7 +36,16 @@ LITERAL_DIRECTIVES = frozenset({"math", "code", "code-block", "bibliography", "t
 """Directives whose argument and content are no prose."""
 
 TARGET_DIRECTIVES = frozenset(
-    {"result-figure", "result-table", "figure", "image", "claims", "ledger", "variables"}
+    {
+        "result-figure",
+        "result-table",
+        "figure",
+        "image",
+        "claims",
+        "ledger",
+        "variables",
+        "principles",
+    }
 )
 """Directives whose argument is a target, and whose content is prose."""
 

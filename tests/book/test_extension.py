@@ -132,6 +132,50 @@ def test_a_change_of_a_variable_reads_its_pages_again(tiny_book: TinyBook) -> No
     assert "extra time" in text_of(tiny_book.page("book/two"))
 
 
+PRINCIPLES = """
+- {key: first, kind: limit, name: ageing, name_zh: 退化, statement: Nobody measured it.,
+   settles: What it costs., variables: [slack_min], section: "5"}
+- {key: second, kind: forbidden_use, name: slack as an SLA, name_zh: 余量, statement: It is none.,
+   enforced_by: [aidc.constructed.slack.Slack], section: "4"}
+- {key: third, kind: forbidden_use, name: a price, name_zh: 报价, statement: None is known.,
+   section: "4"}
+"""
+
+
+def test_what_binds_the_study_is_listed_from_the_registry(tiny_book: TinyBook) -> None:
+    registry = tiny_book.root / "data/registry/principles.yml"
+    registry.write_text(PRINCIPLES, encoding="utf-8")
+    tiny_book.write(
+        "book/two", "# Two\n\n```{principles} limit\n```\n\n```{principles} forbidden_use\n```\n"
+    )
+    done = tiny_book.build()
+    assert done.status == 0, done.output
+    page = tiny_book.page("book/two")
+    limits, uses = page.select("dl.aidc-principles")
+    assert text_of(limits) == (
+        "ageing 退化 Nobody measured it. It would settle: What it costs. In the register: slack ."
+    )
+    link = limits.select_one("a.aidc-link")
+    assert link is not None
+    assert link["href"] == "claims.html#variable-slack_min"
+    assert [text_of(term) for term in uses.select("dt")] == ["slack as an SLA 余量", "a price 报价"]
+    assert "Kept out by constructed.slack.Slack ." in text_of(uses)
+    assert "a reader has to notice" in text_of(uses.select("dd")[1])
+
+    registry.write_text(PRINCIPLES.replace("Nobody measured", "No one measured"), encoding="utf-8")
+    assert tiny_book.build().read == {"book/two"}
+    assert "No one measured" in text_of(tiny_book.page("book/two"))
+
+
+def test_a_statement_on_an_unknown_variable_fails_the_build(tiny_book: TinyBook) -> None:
+    registry = tiny_book.root / "data/registry/principles.yml"
+    registry.write_text(PRINCIPLES.replace("slack_min", "slack_h"), encoding="utf-8")
+    tiny_book.write("book/two", "# Two\n\n```{principles} limit\n```\n")
+    done = tiny_book.build()
+    assert done.status != 0
+    assert any("'first' names the unknown variable 'slack_h'" in line for line in done.warnings)
+
+
 def test_what_is_declared_is_not_called_verified(tiny_book: TinyBook) -> None:
     write_results(tiny_book.accepted, evidence=Evidence.reading(["variables"]))
     assert tiny_book.build().status == 0
@@ -279,6 +323,7 @@ PLANTED = {
     "Text {variable}`slack`.": "unknown variable 'slack'; nearest: slack_min",
     "```{variables}\n:part: paper\n```": "{variables}: the registry has none",
     "```{input-map}\n```": "{input-map}: no register of works",
+    "```{principles} limits\n```": "has none of kind 'limits'; nearest: limit",
 }
 
 

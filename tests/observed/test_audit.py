@@ -95,6 +95,12 @@ def test_an_empty_field_is_explained_by_the_group_that_lacks_it() -> None:
     assert "gpu_time: 2 of 4 rows fail 'presence.gpu_time'" in text_of(audit(jobs))
 
 
+def test_one_job_is_no_plural() -> None:
+    jobs = seren_jobs([5, 6], gpu_num=[0, 1]).assign(gpu_time_s=[np.nan, 6.0])
+    assert "gpu_time is empty for exactly the 1 job without GPUs." in text_of(audit(jobs))
+    assert "Submits span 1 day, " in text_of(audit(jobs))
+
+
 def test_running_jobs_are_found_and_when_the_trace_was_taken() -> None:
     jobs = seren_jobs([30, 100, 40], submit_s=[0, 60, 120], queue_s=5)
     jobs["state"] = pd.Categorical(["COMPLETED", "RUNNING", "RUNNING"])
@@ -107,7 +113,7 @@ def test_running_jobs_are_found_and_when_the_trace_was_taken() -> None:
     assert "one moment" not in text_of(audit(jobs))
 
 
-@pytest.mark.parametrize(("days", "shown"), [(0, "1 days"), (168, "169 days")])
+@pytest.mark.parametrize(("days", "shown"), [(0, "1 day,"), (168, "169 days")])
 def test_the_days_of_submits_stand_beside_the_documented_months(days: int, shown: str) -> None:
     found = audit(seren_jobs([5, 5], submit_s=[0, days * 86_400]))
     assert f"Submits span {shown}" in text_of(found)
@@ -161,6 +167,15 @@ def test_a_comparison_is_no_better_than_the_weakest_of_its_files() -> None:
     assert found.evidence is not None
     assert found.evidence.provenance is Provenance.SYNTHETIC
     assert any("duration_s means different things" in finding for finding in found.findings)
+
+
+def test_an_audit_says_what_fails_and_what_cannot_be_asked() -> None:
+    calendar = audit(seren_jobs([0, 6]))
+    assert (calendar.failed("zero.duration"), calendar.failed("order.start_end")) == (1, 0)
+    assert (calendar.failed("end.running_jobs"), calendar.failed("no.rule")) == (None, None)
+    assert calendar.submit_days == 1
+    elapsed = audit_trace(make_trace(elapsed_jobs([5], [0]), clock="elapsed"))
+    assert (elapsed.submit_days, elapsed.failed("identity.duration")) == (None, None)
 
 
 def test_tables_hold_every_rule_and_reading() -> None:

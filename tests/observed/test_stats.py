@@ -164,6 +164,14 @@ def test_queue_times_are_start_minus_submit_whatever_the_file_says() -> None:
     assert (found.jobs, found.waited_longer, found.other_than_file) == (5, 3, 1)
 
 
+def test_queue_times_of_a_whole_trace_count_jobs_that_no_pool_holds() -> None:
+    jobs = seren_jobs([5, 5, 5], state=["COMPLETED", "FAILED", "FAILED"], queue_s=[1, 2, 9])
+    found = queue_times(make_trace(jobs), (0.5,))
+    assert (found.jobs, found.frame["queue_s"].tolist()) == (3, [2.0])
+    empty = queue_times(make_trace(jobs.iloc[:0]), (0.5,))
+    assert (empty.jobs, empty.evaluable) == (0, False)
+
+
 def test_queue_times_without_start_times_are_not_evaluable() -> None:
     found = queue_times(pool_of(elapsed_jobs([5, 6], [0, 1]), "elapsed"))
     assert not found.evaluable

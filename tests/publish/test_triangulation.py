@@ -11,6 +11,7 @@ from aidc.publish import triangulation
 from aidc.publish.triangulation import (
     CHECKS,
     Agreement,
+    read_triangulation,
     triangulate,
     triangulation_table,
 )
@@ -63,3 +64,24 @@ def test_no_published_figure_is_typed_into_the_code() -> None:
         if isinstance(claim.value, int) and claim.value > 100:
             assert str(claim.value) not in source
             assert f"{claim.value:_}" not in source
+
+
+def test_the_outcomes_as_a_whole_are_declared_and_counted() -> None:
+    found = read_triangulation()
+    assert found.evidence is not None
+    assert found.evidence.declared
+    assert found.checked == len(CHECKS)
+    assert sum(found.count(agreement) for agreement in Agreement) == len(found.outcomes)
+    assert found.count(Agreement.UNCHECKED) == len(found.outcomes) - found.checked
+    assert len(found.table()) == len(found.outcomes)
+
+
+def test_an_outcome_is_found_by_its_claim() -> None:
+    found = read_triangulation()
+    one = found.of("summary.seren.gpu_jobs")
+    assert one.compared is not None
+    assert one.computed is not None
+    assert one.difference == one.compared - one.computed > 0
+    assert found.of("pool.duration_s.p50").difference is None
+    with pytest.raises(KeyError, match="neither checked nor listed"):
+        found.of("card.full_size_gb")

@@ -6,15 +6,14 @@ from aidc.evidence import InputError
 from aidc.run import notebooks
 from aidc.settings.data_boundaries import DataBoundaries
 from aidc.settings.evidence_framework import EvidenceFramework
+from aidc.settings.task_trace_audit import TaskTraceAudit
 
 
 def test_a_notebook_is_known_by_the_number_of_its_section() -> None:
     found = notebooks()
-    assert (found["21_evidence_framework"], found["32_data_boundaries"]) == (
-        EvidenceFramework,
-        DataBoundaries,
-    )
-    for settings in (EvidenceFramework, DataBoundaries):
+    known = (EvidenceFramework, TaskTraceAudit, DataBoundaries)
+    for settings in known:
+        assert found[settings.notebook] is settings
         assert settings.notebook.startswith(settings.section.replace(".", "") + "_")
 
 
@@ -28,3 +27,16 @@ def test_a_register_takes_no_parameter_but_the_folder() -> None:
     assert DataBoundaries().recorded() == {}
     with pytest.raises(InputError, match=r"valid parameters: results_dir$"):
         DataBoundaries.parse({"slack_min": 3})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"trace": "nowhere.csv"}, r"parameter 'trace': .*no such file"),
+        ({"dialect": "sren"}, r"parameter 'dialect': .*or a \.yml file that describes one"),
+        ({"min_gpu_num": 8}, r"valid parameters: results_dir, trace, dialect$"),
+    ],
+)
+def test_an_audit_takes_a_trace_and_a_dialect(given: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        TaskTraceAudit.parse(given)

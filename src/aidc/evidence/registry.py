@@ -201,6 +201,8 @@ class Principle(Entry):
     ----------
     statement : str
         In this book's words.
+    settles : str or None
+        What would be settled if the data that a limit names were public.
     variables : tuple of str
         Keys of the variables that it is about.
     enforced_by : tuple of str
@@ -215,6 +217,7 @@ class Principle(Entry):
     name: str
     name_zh: str
     statement: str
+    settles: str | None = None
     variables: tuple[str, ...] = ()
     enforced_by: tuple[str, ...] = ()
     section: str

@@ -9,7 +9,7 @@ import pandas as pd
 
 from aidc import paths
 from aidc.evidence import Carrier, Layer, step
-from aidc.observed.findings import findings_of
+from aidc.observed.findings import findings_of, submit_days
 from aidc.observed.funnel import PoolRules, apply_steps
 from aidc.observed.identities import Reading, readings
 from aidc.observed.reading import reading_rules
@@ -84,6 +84,21 @@ class TraceAudit(Carrier):
             if result.id == rule:
                 return result
         raise KeyError(f"{rule!r} is no rule of this audit")
+
+    @property
+    def submit_days(self) -> int | None:
+        """Calendar days from the first to the last submit; None without a calendar."""
+        if self.window is None or self.clock != "calendar":
+            return None
+        return submit_days(self.window)
+
+    def failed(self, rule: str) -> int | None:
+        """Return how many rows fail a rule; None if it could be asked of none.
+
+        Also None for a rule on a column that the dialect lacks.
+        """
+        found = [result for result in self.rules if result.id == rule and result.evaluable]
+        return found[0].failed if found else None
 
     def rule_table(self) -> pd.DataFrame:
         """Return the rules as a table, examples as one text."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aidc.evidence import Carrier, Layer, step
 from aidc.observed.audit import TraceAudit
-from aidc.observed.findings import submit_days
+from aidc.observed.findings import days_text, submit_days
 from aidc.observed.summary import ClusterSummary, compare_with_summary
 
 
@@ -49,7 +49,7 @@ def _findings(audits: Sequence[TraceAudit], summaries: Sequence[ClusterSummary])
     yield from _meanings(audits)
     spans = {a.path: submit_days(a.window) for a in audits if a.window is not None}
     if len(set(spans.values())) > 1:
-        listed = ", ".join(f"{path} {days:,} days" for path, days in spans.items())
+        listed = ", ".join(f"{path} {days_text(days)}" for path, days in spans.items())
         yield f"Submits span different lengths: {listed}."
     total, with_gpus = sum(a.rows for a in audits), sum(a.gpu_jobs for a in audits)
     yield f"Together the files have {total:,} rows, {with_gpus:,} of them jobs with GPUs."

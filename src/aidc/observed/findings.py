@@ -144,10 +144,17 @@ def _missing(rows: Rows) -> Iterator[tuple[str, str]]:
             continue
         for group, size in _groups_holding(rows, missing):
             if size == count:
-                yield field, f"{name} is empty for exactly the {count:,} {group}."
+                yield field, f"{name} is empty for exactly the {_jobs(count)} {group}."
             else:
-                yield field, f"{name} is empty for {count:,} of the {size:,} {group}, no others."
+                yield (
+                    field,
+                    f"{name} is empty for {count:,} of the {_jobs(size)} {group}, no others.",
+                )
             break
+
+
+def _jobs(number: int) -> str:
+    return f"{number:,} job{'' if number == 1 else 's'}"
 
 
 def _groups_holding(rows: Rows, some: Mask) -> Iterator[tuple[str, int]]:
@@ -155,7 +162,7 @@ def _groups_holding(rows: Rows, some: Mask) -> Iterator[tuple[str, int]]:
     groups: list[tuple[str, int]] = []
     no_gpus = rows.numbers("gpu_num") == 0
     if no_gpus[some].all():
-        groups.append(("jobs without GPUs", int(np.count_nonzero(no_gpus))))
+        groups.append(("without GPUs", int(np.count_nonzero(no_gpus))))
     for field in ("state", "type"):
         if not rows.has(field):
             continue
@@ -164,7 +171,7 @@ def _groups_holding(rows: Rows, some: Mask) -> Iterator[tuple[str, int]]:
         if len(values) == 1 and values[0] >= 0:
             word = rows.words(field)[values[0]]
             size = int(np.count_nonzero(codes == values[0]))
-            groups.append((f"jobs of {rows.source(field)} {word}", size))
+            groups.append((f"of {rows.source(field)} {word}", size))
     yield from sorted(groups, key=lambda group: group[1])
 
 
@@ -193,7 +200,7 @@ def _span(rows: Rows, window: Window | None) -> Iterator[str]:
         return
     days = submit_days(window)
     stamps = window.timestamps()
-    text = f"Submits span {days:,} days, {stamps[0]:%Y-%m-%d} to {stamps[-1]:%Y-%m-%d}"
+    text = f"Submits span {days_text(days)}, {stamps[0]:%Y-%m-%d} to {stamps[-1]:%Y-%m-%d}"
     documented = _documented_months(rows.dialect)
     if documented is None:
         yield f"{text}."
@@ -202,8 +209,13 @@ def _span(rows: Rows, window: Window | None) -> Iterator[str]:
     first, last = rows.dialect.window or ("", "")
     yield (
         f"{text}; the documentation gives {months} months, {first} to {last}, which have "
-        f"{length:,} days."
+        f"{days_text(length)}."
     )
+
+
+def days_text(number: int) -> str:
+    """Return a number of days in words: "1 day", "169 days"."""
+    return f"{number:,} day{'' if number == 1 else 's'}"
 
 
 def submit_days(window: Window) -> int:

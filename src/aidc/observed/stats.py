@@ -298,11 +298,14 @@ class HistoricalQueue(Carrier):
 
 
 @step(Layer.OBSERVED)
-def queue_times(pool: JobPool, probabilities: tuple[float, ...] = PROBABILITIES) -> HistoricalQueue:
-    """Return quantiles of start - submit in seconds over the pool (equation 1)."""
-    require_jobs(pool, "historical queue times")
+def queue_times(
+    source: JobPool | JobTrace, probabilities: tuple[float, ...] = PROBABILITIES
+) -> HistoricalQueue:
+    """Return quantiles of start - submit in seconds over a pool or a trace (equation 1)."""
+    if isinstance(source, JobPool):
+        require_jobs(source, "historical queue times")
     wanted = check_probabilities(probabilities)
-    jobs = pool.jobs
+    jobs = source.jobs
     queue_s = np.empty(0, dtype=np.float64)
     other: int | None = None
     if "start_time" in jobs:

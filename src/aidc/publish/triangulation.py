@@ -13,6 +13,7 @@ from enum import StrEnum
 
 import pandas as pd
 
+from aidc.evidence import Carrier, Evidence
 from aidc.evidence.registry import Claim, load_claims
 from aidc.publish.format import display_number
 
@@ -149,6 +150,51 @@ class Triangulated:
     computed: float | None
     agreement: Agreement
 
+    @property
+    def difference(self) -> float | None:
+        """What was compared less what was computed; None without a check."""
+        if self.compared is None or self.computed is None:
+            return None
+        return self.compared - self.computed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Triangulation(Carrier):
+    """The outcome of every check on the registered claims."""
+
+    outcomes: tuple[Triangulated, ...]
+
+    @property
+    def checked(self) -> int:
+        """Number of published figures that others lead to."""
+        return sum(one.check is not None for one in self.outcomes)
+
+    def count(self, agreement: Agreement) -> int:
+        """Return how many published figures have an outcome."""
+        return sum(one.agreement is agreement for one in self.outcomes)
+
+    def of(self, claim: str) -> Triangulated:
+        """Return the outcome for a claim by its id.
+
+        Raises
+        ------
+        KeyError
+            If it has none.
+        """
+        for one in self.outcomes:
+            if one.claim.id == claim:
+                return one
+        raise KeyError(f"{claim!r} is neither checked nor listed as unchecked")
+
+    def table(self) -> pd.DataFrame:
+        """Return the outcomes as `triangulation_table` does."""
+        return triangulation_table(list(self.outcomes))
+
+
+def read_triangulation() -> Triangulation:
+    """Return the outcome of every check, as what it is: a comparison within a register."""
+    return Triangulation(outcomes=tuple(triangulate()), evidence=Evidence.reading(("claims",)))
+
 
 def triangulate(claims: Mapping[str, Claim] | None = None) -> list[Triangulated]:
     """Return the outcome of every check, and the pool's claims that nothing else leads to.
@@ -216,6 +262,4 @@ def _shown(value: float | str | None) -> str:
 
 
 def _difference(one: Triangulated) -> str:
-    if one.compared is None or one.computed is None:
-        return ""
-    return "0" if one.compared == one.computed else display_number(one.compared - one.computed)
+    return "" if one.difference is None else display_number(one.difference)

@@ -27,8 +27,8 @@ class TaskPool(NotebookSettings):
     )
     dialect: str = Field(
         default="auto",
-        description="auto (from the header), seren, kalos or philly-rfold",
-        json_schema_extra={"unit": "name"},
+        description="auto (from the header), seren, kalos, philly-rfold, or a .yml file",
+        json_schema_extra={"unit": "name or path"},
     )
     states: tuple[str, ...] = Field(
         default=("COMPLETED",),

@@ -39,7 +39,7 @@ LOGGER = logging.getLogger(__name__)
 Cells = Sequence[Sequence[nodes.Node]]
 
 
-class _EvidenceDirective(SphinxDirective):
+class EvidenceDirective(SphinxDirective):
     """A directive that shows something from the shelf."""
 
     @property
@@ -77,7 +77,7 @@ class _EvidenceDirective(SphinxDirective):
         return self.inline(f"{{cite}}`{key}`") if key else []
 
 
-class ResultFigure(_EvidenceDirective, Figure):
+class ResultFigure(EvidenceDirective, Figure):
     """``{result-figure} NOTEBOOK/FILE.svg``: a figure of the run; the caption is the content."""
 
     def run(self) -> list[nodes.Node]:
@@ -98,7 +98,7 @@ class ResultFigure(_EvidenceDirective, Figure):
         return [figure, *rest]
 
 
-class ResultTable(_EvidenceDirective):
+class ResultTable(EvidenceDirective):
     """``{result-table} NOTEBOOK/FILE.csv``: a table of the run; the caption is the content."""
 
     required_arguments = 1
@@ -126,7 +126,7 @@ class ResultTable(_EvidenceDirective):
         return [table]
 
 
-class Claims(_EvidenceDirective):
+class Claims(EvidenceDirective):
     """``{claims} SECTION``: what a section publishes, and the verdict of the current run.
 
     Without a section, the claims of all sections.
@@ -169,7 +169,7 @@ class Claims(_EvidenceDirective):
         return tables.Row(cells, anchor)
 
 
-class Ledger(_EvidenceDirective):
+class Ledger(EvidenceDirective):
     """``{ledger}``: every number, figure and table of the run, with its evidence."""
 
     def run(self) -> list[nodes.Node]:
@@ -245,7 +245,7 @@ class Ledger(_EvidenceDirective):
         )
 
 
-class Variables(_EvidenceDirective):
+class Variables(EvidenceDirective):
     """``{variables}``: the boundary table, from the registry.
 
     ``:part: paper`` keeps the rows of the paper's own table, ``:part: elsewhere`` the others.
@@ -293,7 +293,7 @@ class Variables(_EvidenceDirective):
         return tables.Row(cells, anchor)
 
 
-class InputMap(_EvidenceDirective):
+class InputMap(EvidenceDirective):
     """``{input-map}``: the map of inputs in words, each variable linked to its limitation."""
 
     def run(self) -> list[nodes.Node]:

@@ -37,7 +37,8 @@ def check_shelf(app: Sphinx) -> None:
     """Stop with one line when results or registries cannot be read."""
     shelf = domain_of(app.env).shelf
     try:
-        _ = shelf.numbers, shelf.records, shelf.claims, shelf.variables, shelf.register
+        _ = shelf.numbers, shelf.records, shelf.claims
+        _ = shelf.variables, shelf.register, shelf.principles
     except (InputError, OSError, ValueError, KeyError) as error:
         raise ConfigError(f"results and registries of the book: {error}") from error
 

@@ -15,8 +15,10 @@ from aidc import paths
 from aidc.evidence.register import Register, read_register
 from aidc.evidence.registry import (
     Claim,
+    Principle,
     Variable,
     load_claims,
+    load_principles,
     load_variables,
 )
 from aidc.publish import freshness, ledger
@@ -95,6 +97,12 @@ class Shelf:
         return load_variables(path) if path.is_file() else []
 
     @cached_property
+    def principles(self) -> list[Principle]:
+        """Principles, limits, forbidden uses and open points in the order of the file."""
+        path = self.registry / "principles.yml"
+        return load_principles(path) if path.is_file() else []
+
+    @cached_property
     def register(self) -> Register | None:
         """Variables with the works they are read from, or None without a register of works."""
         return read_register(self.registry) if (self.registry / "works.yml").is_file() else None
@@ -156,6 +164,8 @@ class Shelf:
             content.append(repr(self.variable(name)))
         elif kind == "variables":
             content.append(repr(self.variables))
+        elif kind == "principles":
+            content.append(repr([found for found in self.principles if found.kind == name]))
         elif kind == "input-map" and (register := self.register):
             # Not the carrier itself: a set within it has no order that lasts.
             content += [repr(register.works), repr(register.sources), repr(register.variables)]
