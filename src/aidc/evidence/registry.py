@@ -1,4 +1,4 @@
-"""The registries: sources, published claims and variables, as checked models.
+"""The registries: sources, claims, variables, batteries and scans, as checked models.
 
 The YAML files in ``data/registry`` are the only place where published figures, source
 hashes and the status of a variable are written down. A bad entry is refused with the
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 from pydantic import (
@@ -125,6 +125,162 @@ class Variable(_Entry):
     section: str
 
 
+class Storage(StrEnum):
+    """A storage technology of the study."""
+
+    LFP = "lfp"
+    SODIUM_ION = "sodium_ion"
+
+
+class Boundary(StrEnum):
+    """What a battery figure is stated for."""
+
+    CELL = "cell"
+    RACK = "rack"
+    CONTAINER = "container"
+    STATION = "station"
+    NOT_STATED = "not_stated"
+
+
+class Basis(StrEnum):
+    """What kind of quantity a battery figure is."""
+
+    NOMINAL = "nominal"
+    USABLE = "usable"
+    END_OF_LIFE = "end_of_life"
+    NOT_STATED = "not_stated"
+
+
+class Disclosure(StrEnum):
+    """Who states a battery parameter."""
+
+    MAKER = "maker"
+    THIRD_PARTY = "third_party"
+    NOT_FOUND = "not_found"
+
+
+class BatteryParameter(_Entry):
+    """What is stated about one parameter of one product, or that nothing was found.
+
+    Attributes
+    ----------
+    id : str
+        Product and parameter, e.g. ``"enerone.energy_capacity"``.
+    parameter : str
+        What it is about; several statements may be about the same parameter.
+    value : float or None
+        A single figure, in ``unit``.
+    low, high : float or None
+        Ends of a range; one of them alone is a limit ("more than").
+    text : str or None
+        A statement that is no number, such as a date.
+    boundary, basis : Boundary, Basis
+        What the figure is stated for, and of which kind.
+    condition : str or None
+        Condition that belongs to the figure, such as an end of life.
+    year : int or None
+        Year of the statement.
+    source : str or None
+        Citation key of the document that makes the statement.
+    seen_in : str or None
+        Citation key of the text in which it was read; None where it was read in a copy
+        of the source itself that no hash identifies.
+    disclosure : Disclosure
+        Who states it. A parameter that nobody states is an entry without a figure.
+    anchor : bool
+        Whether the product is one of the study's capability anchors; a figure of another
+        product is listed to say that it may not be transferred.
+    """
+
+    id: str
+    technology: Storage
+    product: str
+    parameter: str
+    name: str
+    name_zh: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    text: str | None = None
+    unit: str
+    boundary: Boundary
+    basis: Basis
+    condition: str | None = None
+    year: int | None = None
+    source: str | None = None
+    seen_in: str | None = None
+    disclosure: Disclosure
+    anchor: bool = True
+    note: str | None = None
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> BatteryParameter:
+        is_range = self.low is not None or self.high is not None
+        said = [self.value is not None, is_range, self.text is not None]
+        if self.disclosure is Disclosure.NOT_FOUND:
+            if any(said) or self.source:
+                raise ValueError("a parameter that was not found has no figure and no source")
+        elif sum(said) != 1:
+            raise ValueError("needs one of: value, low and/or high, text")
+        elif self.source is None:
+            raise ValueError("a statement needs the source that makes it")
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            raise ValueError("low must be below high")
+        return self
+
+    @property
+    def statement(self) -> str:
+        """The figure as a reader should see it, without its unit; "not found" if none."""
+        if self.text is not None:
+            return self.text
+        if self.value is not None:
+            return _figure(self.value)
+        if self.low is None:
+            return "not found" if self.high is None else f"less than {_figure(self.high)}"
+        if self.high is None:
+            return f"more than {_figure(self.low)}"
+        return f"{_figure(self.low)} to {_figure(self.high)}"
+
+
+def _figure(value: float) -> str:
+    return f"{value:,g}".replace("-", "\N{MINUS SIGN}")
+
+
+class Scan(_Entry):
+    """An experimental setting: its default, the levels it is varied over, and why.
+
+    Attributes
+    ----------
+    key : str
+        Name of the parameter that takes it.
+    group : str
+        ``"battery"`` or ``"replay"``.
+    default : float or str
+        Used where nothing else is said; one of ``levels``.
+    levels : tuple
+        Frozen before any model runs.
+    reason : str
+        Why this default and this range.
+    """
+
+    key: str
+    group: Literal["battery", "replay"]
+    name: str
+    name_zh: str
+    unit: str
+    default: float | str
+    levels: tuple[float | str, ...] = Field(min_length=1)
+    reason: str
+
+    @model_validator(mode="after")
+    def _default_is_a_level(self) -> Scan:
+        if self.default not in self.levels:
+            raise ValueError(f"default {self.default!r} is none of its levels")
+        if len(set(self.levels)) < len(self.levels):
+            raise ValueError("a level is given twice")
+        return self
+
+
 E = TypeVar("E", bound=_Entry)
 
 
@@ -194,6 +350,28 @@ def load_claims(path: Path = paths.REGISTRY / "claims.yml") -> dict[str, Claim]:
         Naming file, entry and field of the first bad entry.
     """
     return _keyed(Claim, path, "id", "number")
+
+
+def load_batteries(path: Path = paths.REGISTRY / "batteries.yml") -> dict[str, BatteryParameter]:
+    """Return what is stated, and what is not found, about each product, by id.
+
+    Raises
+    ------
+    InputError
+        Naming file, entry and field of the first bad entry.
+    """
+    return _keyed(BatteryParameter, path, "id")
+
+
+def load_scans(path: Path = paths.REGISTRY / "scans.yml") -> dict[str, Scan]:
+    """Return the experimental settings and their frozen scans by key.
+
+    Raises
+    ------
+    InputError
+        Naming file, entry and field of the first bad entry.
+    """
+    return _keyed(Scan, path, "key")
 
 
 def load_variables(path: Path = paths.REGISTRY / "variables.yml") -> list[Variable]:
