@@ -19,7 +19,7 @@ from aidc.constructed.replay import (
     require_site_load,
 )
 from aidc.constructed.slack import Slack
-from aidc.evidence import Carrier, InputError, Layer, step
+from aidc.evidence import Carrier, InputError, Layer, Setting, step
 from aidc.observed.funnel import JobPool
 
 MEGA = 1000.0
@@ -93,6 +93,33 @@ class BlockHours(Carrier):
     carried_in_share: float
     over_fleet_share: float
     idle_energy_share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayJobs(Carrier):
+    """The jobs that a study replays, by a choice that is a setting.
+
+    Attributes
+    ----------
+    jobs : DataFrame
+        Canonical columns.
+    """
+
+    jobs: pd.DataFrame
+
+
+@step(Layer.CONSTRUCTED)
+def replay_jobs(source: HasJobs, choice: Setting) -> ReplayJobs:
+    """Return the jobs of a source as what they are in a replay: chosen.
+
+    Raises
+    ------
+    InputError
+        If the choice is not the setting ``jobs``.
+    """
+    if choice.name != "jobs":
+        raise InputError(f"jobs: found the setting {choice.name!r}, expected 'jobs'")
+    return ReplayJobs(jobs=source.jobs)
 
 
 @step(Layer.CONSTRUCTED)

@@ -99,16 +99,16 @@ def _battery(statements: Sequence[BatteryParameter]) -> Battery:
 
 def _row(entry: BatteryParameter) -> dict[str, object]:
     found = entry.disclosure is not Disclosure.NOT_FOUND
+    unit = "" if entry.unit == "date" or not found else f" {entry.unit}"
+    year = f", {entry.year}" if entry.year else ""
     return {
         "product": entry.product,
         "parameter": entry.name,
-        "statement": entry.statement,
-        "unit": entry.unit if found else "",
+        "statement": entry.statement + unit,
         "boundary": _words(entry.boundary) if found else "",
         "basis": _words(entry.basis) if found else "",
         "condition": entry.condition or "",
-        "year": str(entry.year or ""),
-        "disclosed": DISCLOSED[entry.disclosure],
+        "stated": DISCLOSED[entry.disclosure] + year if found else "",
     }
 
 

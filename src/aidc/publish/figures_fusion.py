@@ -44,7 +44,7 @@ _MEANING = {
 _COLUMNS = 3
 _BAND_GAP, _ROW, _HEAD = 0.35, 1.0, 0.55  # in rows
 _BOX_WIDTH = 21  # characters a line
-_SECONDS = 60  # of a band of the day's figure
+_BAND_S = 300  # of a step of the band in the day's figure
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,10 @@ def _band(axes: Axes, layer: Layer, boxes: Sequence[Box], top: float, height: fl
         )  # fmt: skip
         middle, centre = column + 0.5, corner[1] + (_ROW - 0.15) / 2
         detail = textwrap.wrap(box.detail, _BOX_WIDTH)
-        lift = 0.13 * len(detail)
+        lift = 0.05 + 0.07 * len(detail)
         axes.text(middle, centre + lift, box.name, ha="center", va="center", fontsize=11)
         axes.text(
-            middle, centre + lift - 0.16, "\n".join(detail), ha="center", va="top",
+            middle, centre + lift - 0.15, "\n".join(detail), ha="center", va="top",
             fontsize=9, color="#555555", linespacing=1.1,
         )  # fmt: skip
 
@@ -143,7 +143,7 @@ def averaging(day: SecondLoad, steps_s: Sequence[int], caps_kw: Sequence[float])
         f"{percent(1 - coarse / peak)} lower"
     )
     figure, axes = new_figure(title)
-    bands = day.kw.reshape(-1, _SECONDS)
+    bands = day.kw.reshape(-1, _BAND_S)
     axes.fill_between(
         _hours(bands.shape[0]), _stairs(bands.min(axis=1)), _stairs(bands.max(axis=1)),
         step="post", color=SKY, alpha=0.6, linewidth=0, label="lowest to highest second",

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from aidc.catalog import check_trace_name
 from aidc.constructed.limits import BlockMapping, Fleet, Reserve, SiteOverhead, SupplyCap
+from aidc.constructed.replay import SiteLoad
 from aidc.constructed.slack import Slack
 from aidc.constructed.template import PowerTemplate
 from aidc.constructed.window import ReplayWindow
@@ -18,6 +19,7 @@ from aidc.observed.formats import check_dialect_name
 from aidc.settings.base import NotebookSettings
 
 SECONDS_PER_MINUTE = 60
+BUSIEST = "busiest"
 
 Minutes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Step = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -50,7 +52,7 @@ class DataFusion(NotebookSettings):
         json_schema_extra={"unit": "name"},
     )
     start: str = Field(
-        default="2023-05-01",
+        default="2023-05-22",
         description="start of the window, in the trace's local time",
         json_schema_extra={"unit": "date"},
     )
@@ -77,8 +79,8 @@ class DataFusion(NotebookSettings):
         validate_default=True,
     )
     detail_date: str = Field(
-        default="2023-05-03",
-        description="day that is shown second by second",
+        default=BUSIEST,
+        description="day that is shown second by second; busiest has the highest slot",
         json_schema_extra={"unit": "date"},
     )
     gpus_per_block: int = Field(
@@ -202,6 +204,8 @@ class DataFusion(NotebookSettings):
     @field_validator("detail_date")
     @classmethod
     def _is_a_day(cls, value: str) -> str:
+        if value == BUSIEST:
+            return value
         day = ReplayWindow.of(value, 1, 1).start
         if day != day.normalize():
             raise InputError(f"found {value!r}, expected a date without a time")
@@ -242,9 +246,12 @@ class DataFusion(NotebookSettings):
         """Return the window at a resolution."""
         return ReplayWindow.of(self.start, self.days, step_min)
 
-    def detail_window(self) -> ReplayWindow:
-        """Return the day that is shown second by second."""
-        return ReplayWindow.of(self.detail_date, 1, 1 / SECONDS_PER_MINUTE)
+    def detail_window(self, load: SiteLoad) -> ReplayWindow:
+        """Return the day that is shown second by second, by the load of the window if asked."""
+        day: str | pd.Timestamp = self.detail_date
+        if day == BUSIEST:
+            day = load.window.time(int(load.load_kw.argmax())).normalize()
+        return ReplayWindow.of(day, 1, 1 / SECONDS_PER_MINUTE)
 
     def mapping(self, rule: str | None = None) -> BlockMapping:
         """Return how jobs become blocks, or how they would under another rule."""
