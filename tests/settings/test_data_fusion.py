@@ -31,7 +31,7 @@ def test_every_level_is_a_valid_setting(key: str) -> None:
     for level in REPLAY[key].levels:
         other = {"idle_kw_per_block": 0} if (key, level) == ("fleet_blocks", 0) else {}
         if level != "none":
-            DataFusion.parse({key: level, **other})
+            DataFusion.parse({key: str(level), **other})
 
 
 @pytest.mark.parametrize(
