@@ -1,6 +1,7 @@
 """The runner: checks first, runs only what changed, leaves nothing half-written."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,15 @@ from filelock import FileLock
 
 from aidc import paths
 from aidc.evidence import InputError
-from aidc.publish.accept import accept
-from aidc.run import default_folder, notebooks, plan, read_parameters, reasons_to_run, run
+from aidc.run import (
+    accept,
+    default_folder,
+    notebooks,
+    plan,
+    read_parameters,
+    reasons_to_run,
+    run,
+)
 from aidc.settings.task_pool import TaskPool
 from tests import tiny_notebook
 from tests.tiny_notebook import Tiny
@@ -24,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     source.mkdir()
     tiny_notebook.write(source)
     monkeypatch.setattr(paths, "NOTEBOOKS", source)
-    monkeypatch.setenv("PYTHONPATH", str(paths.ROOT))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(paths.ROOT), str(paths.ROOT / "src")]))
     return tmp_path / "out"
 
 
@@ -96,26 +104,57 @@ def test_two_runs_do_not_share_a_folder(folder: Path) -> None:
         tiny(folder)
 
 
-def test_accepting_twice_changes_nothing(folder: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where accepted results go; the tiny notebook is the only one."""
+    monkeypatch.setattr(paths, "ACCEPTED", tmp_path / "accepted")
+    monkeypatch.setattr("aidc.run.notebooks", lambda: {"99_tiny": Tiny})
+    return tmp_path / "accepted"
+
+
+def test_accepting_twice_changes_nothing(folder: Path, accepted: Path) -> None:
+    def files() -> dict[Path, bytes]:
+        kept = (*paths.NOTEBOOKS.rglob("*"), *accepted.rglob("*"))
+        return {p: p.read_bytes() for p in kept if p.is_file()}
+
     tiny(folder)
-    target = tmp_path / "accepted"
-    target.mkdir()
-    accept(["99_tiny"], folder, target, target / "results")
-    first = {p: p.read_bytes() for p in target.rglob("*") if p.is_file()}
-    assert b"papermill" not in first[target / "99_tiny.ipynb"]
+    accept(folder)
+    first = files()
+    assert b"papermill" not in first[paths.NOTEBOOKS / "99_tiny.ipynb"]
+    assert accepted / "99_tiny" / "numbers.json" in first
     (folder / "99_tiny.ipynb").unlink()
     tiny(folder)
-    accept(["99_tiny"], folder, target, target / "results")
-    assert {p: p.read_bytes() for p in target.rglob("*") if p.is_file()} == first
+    accept(folder)
+    assert files() == first
 
 
-def test_only_a_complete_default_run_is_accepted(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no complete results of 99_tiny"):
-        accept(["99_tiny"], folder, tmp_path / "a", tmp_path / "b")
+def test_only_a_complete_default_run_as_it_was_written_is_accepted(
+    folder: Path, accepted: Path
+) -> None:
+    with pytest.raises(InputError, match=r"99_tiny cannot be accepted \(no results yet\)"):
+        accept(folder)
     tiny(folder, size=4)
-    with pytest.raises(InputError, match="99_tiny ran with its own parameters"):
-        accept(["99_tiny"], folder, tmp_path / "a", tmp_path / "b")
-    assert not (tmp_path / "a").exists()
+    with pytest.raises(InputError, match=r"99_tiny cannot be accepted \(parameters changed\)"):
+        accept(folder)
+    tiny(folder)
+    numbers = folder / "results" / "99_tiny" / "numbers.json"
+    numbers.write_text(numbers.read_text().replace("verified", "observed"))
+    with pytest.raises(InputError, match=r"numbers\.json was edited"):
+        accept(folder)
+    assert not accepted.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(folder: Path) -> None:
+    folder.write_text("a file")
+    with pytest.raises(InputError, match="cannot be written"):
+        tiny(folder)
+
+
+def test_what_a_killed_run_left_is_cleared(folder: Path) -> None:
+    left = folder / "results" / "99_tiny" / ".staging-left"
+    left.mkdir(parents=True)
+    tiny(folder)
+    assert not left.exists()
 
 
 def test_a_plan_checks_names_and_values_before_a_kernel_starts(tmp_path: Path) -> None:
@@ -128,6 +167,24 @@ def test_a_plan_checks_names_and_values_before_a_kernel_starts(tmp_path: Path) -
         plan(["31_task_pool"], {"quantiles": "[2]"})
     with pytest.raises(InputError, match=r"nope\.csv"):
         plan(["31_task_pool"], {"trace": "nope.csv"})
+
+
+def test_one_results_dir_cannot_hold_two_notebooks() -> None:
+    with pytest.raises(InputError, match="one folder for 2 notebooks"):
+        plan(["31_task_pool", "90_standin_trace"], {"results_dir": "out"})
+
+
+def test_the_same_name_in_another_folder_is_another_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "my.csv").write_text(name)
+        monkeypatch.chdir(tmp_path / name)
+        (settings,) = plan(["31_task_pool"], {"trace": "my.csv"})
+        recorded.append(settings.recorded()["trace"])
+    assert recorded == [str(tmp_path / name / "my.csv") for name in ("a", "b")]
 
 
 def test_a_changed_parameter_gets_a_folder_of_its_own() -> None:
@@ -161,6 +218,7 @@ def test_every_notebook_has_settings_and_every_settings_a_notebook() -> None:
         (["run", "-f", "nowhere.yml"], "nowhere.yml"),
         (["fetch", "nowhere"], "nowhere"),
         (["walk"], "walk"),
+        (["run", "-p", "seed", "1", "-p", "seed", "2"], "found twice"),
     ],
 )
 def test_the_command_line_ends_in_one_line_and_status_2(

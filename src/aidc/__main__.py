@@ -1,8 +1,9 @@
-"""The command line: ``python -m aidc run | list | fetch | check | accept``."""
+"""The command line: ``python -m aidc run | list | fetch | audit | check | accept``."""
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -13,8 +14,9 @@ from aidc import __version__, paths
 from aidc.evidence import EvidenceError, InputError
 from aidc.evidence.registry import load_claims
 from aidc.observed.fetch import fetch as fetch_sources
-from aidc.publish.accept import accept as accept_run
+from aidc.publish.audit_report import audit_files
 from aidc.publish.ledger import disagreements, read_numbers, verdict_table, verdicts
+from aidc.run import accept as accept_run
 from aidc.run import default_folder, notebooks, plan, read_parameters
 from aidc.run import run as run_notebooks
 
@@ -38,6 +40,9 @@ def run(
     Results go to runs/default, or to runs/variant as soon as one parameter is given,
     or to the folder named by --out.
     """
+    twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
+    if twice:
+        raise InputError(f"parameter {twice[0]!r}: found twice, expected once; drop one -p")
     parameters = {**(read_parameters(file) if file else {}), **dict(pairs)}
     settings = plan(names, parameters)
     folder = (out or default_folder(settings)).resolve()
@@ -72,9 +77,27 @@ def fetch(keys: tuple[str, ...]) -> None:
 
 
 @cli.command()
+@click.argument("files", metavar="PATH...", nargs=-1, required=True)
+@click.option("--dialect", default="auto", help="A key, or a .yml file that describes one.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
+def audit(files: tuple[str, ...], dialect: str, as_json: bool) -> None:
+    """Audit job traces: every row by every rule, the funnel, and findings in words.
+
+    PATH is a file or one of seren-standin, seren, kalos. Several traces are also compared
+    with each other, and with a cluster_summary.csv among them. Exit status 0 when all
+    could be audited, whatever was found.
+    """
+    report = audit_files(files, dialect)
+    if as_json:
+        click.echo(report.json())
+    else:
+        report.show(_console())
+
+
+@cli.command()
 @click.option("--run", "folder", type=click.Path(path_type=Path), help="Default: runs/default.")
 def check(folder: Path | None) -> None:
-    """Compare the published claims with the numbers of the last run.
+    """Compare the published claims with the numbers of a run (default: runs/default).
 
     Exit status 1 if a number differs that ought to agree.
     """
@@ -82,8 +105,9 @@ def check(folder: Path | None) -> None:
     numbers = read_numbers(root)
     if not numbers:
         raise InputError(f"{paths.display(root)}: no results; run 'python -m aidc run' first")
+    inputs = sorted({name for number in numbers.values() for name in number["inputs"]})
     found = verdicts(load_claims().values(), numbers)
-    table = Table()
+    table = Table(title=f"{paths.display(root)}, from {', '.join(inputs)}", title_justify="left")
     rows = verdict_table(found)[["claim", "published", "computed", "unit", "verdict"]]
     for column in rows.columns:
         table.add_column(column, overflow="fold")
@@ -97,7 +121,7 @@ def check(folder: Path | None) -> None:
 @cli.command()
 def accept() -> None:
     """Promote runs/default to notebooks/ and book/results/, to be committed."""
-    for path in accept_run(list(notebooks())):
+    for path in accept_run(paths.RUNS / "default"):
         click.echo(paths.display(path))
 
 

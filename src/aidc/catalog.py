@@ -17,6 +17,7 @@ from aidc.evidence import Evidence, InputError, Layer, Provenance
 from aidc.evidence.registry import Source, load_sources
 from aidc.observed.formats import AUTO
 from aidc.observed.identity import mismatch, recognise
+from aidc.observed.summary import ClusterSummary, load_summary
 from aidc.observed.textfile import Content, checked_path
 from aidc.observed.trace import JobTrace, load_trace
 from aidc.standin import trace as standin
@@ -32,16 +33,14 @@ _SYNTHETIC_USER = re.compile(r"usyn\d+")
 
 
 def check_trace_name(name: str) -> str:
-    """Return ``name`` if it is the key of a trace or the path of a file.
+    """Return ``name`` if it is the key of a trace, else the full path of the file it names.
 
     Raises
     ------
     InputError
         If it is neither, with the keys that exist.
     """
-    if name not in TRACES:
-        _file(name)
-    return name
+    return name if name in TRACES else str(_file(name).resolve())
 
 
 def open_trace(
@@ -59,7 +58,7 @@ def open_trace(
         "seren-standin" (synthetic; drawn on first use), "seren" or "kalos" (fetched
         before), or the path of a file, relative to the current folder.
     dialect : str
-        "auto" (from the header) or the key of a dialect.
+        "auto" (from the header), the key of a dialect or a YAML file that describes one.
     cache : Path, optional
         Folder of fetched files; default `aidc.paths.CACHE`.
     sources : mapping of str to Source, optional
@@ -68,8 +67,8 @@ def open_trace(
     Returns
     -------
     JobTrace
-        Of the observed layer. A file that holds any row of the stand-in is SYNTHETIC,
-        wherever it lies and whatever was done to it.
+        Of the observed layer. A file with a user id of the stand-in is SYNTHETIC, wherever
+        it lies; one whose user ids were changed cannot be told from other files.
 
     Raises
     ------
@@ -89,10 +88,29 @@ def open_trace(
     trace = _load(path, dialect)
     if key is not None:
         return _claiming(trace, Provenance.VERIFIED, key)
+    digest = content.sha256[:12]
     if _holds_synthetic_rows(trace):
-        return _claiming(trace, Provenance.SYNTHETIC, STANDIN)
-    name = f"file:{trace.dialect.key}:{content.sha256[:12]}"
-    return _claiming(trace, Provenance.UNVERIFIED, name)
+        # Perhaps a part of it, another draw or an edit: not the one that is calibrated.
+        return _claiming(trace, Provenance.SYNTHETIC, f"{STANDIN}:{digest}")
+    return _claiming(trace, Provenance.UNVERIFIED, f"file:{trace.dialect.key}:{digest}")
+
+
+def open_summary(path: str, *, sources: Mapping[str, Source] | None = None) -> ClusterSummary:
+    """Load a summary of clusters with what is known of its origin.
+
+    Raises
+    ------
+    InputError
+        One line: no such file, or it is no summary.
+    """
+    content = Content(checked_path(path))
+    key = recognise(content, load_sources() if sources is None else sources)
+    summary = load_summary(content.path, evidence=None)
+    paths.record_input(content.path)
+    provenance = Provenance.UNVERIFIED if key is None else Provenance.VERIFIED
+    name = key or f"file:cluster-summary:{content.sha256[:12]}"
+    evidence = Evidence(Layer.OBSERVED, provenance, frozenset({name}))
+    return dataclasses.replace(summary, evidence=evidence)
 
 
 def _load(path: Path, dialect: str) -> JobTrace:

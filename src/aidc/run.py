@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import pkgutil
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +22,8 @@ import aidc.settings
 from aidc import paths
 from aidc.evidence import InputError
 from aidc.publish import freshness
+from aidc.publish.accept import promote
+from aidc.publish.results import STAGING
 from aidc.settings.base import NotebookSettings
 
 USER_ERRORS = ("InputError", "EvidenceError")
@@ -87,14 +91,26 @@ def plan(names: Sequence[str], parameters: Mapping[str, Any]) -> list[NotebookSe
         if name not in known:
             raise InputError(f"notebook {name!r}: not found; expected one of {', '.join(known)}")
     chosen = [known[name] for name in (names or known)]
+    if len(chosen) > 1 and parameters.get("results_dir"):
+        raise InputError(
+            f"parameter 'results_dir': found one folder for {len(chosen)} notebooks, expected one "
+            "notebook; name it, or choose a folder for all of them with --out"
+        )
     for parameter in parameters:
         if not any(parameter in settings.model_fields for settings in chosen):
-            # Every chosen notebook would refuse it; let the first one say so.
-            chosen[0].parse({parameter: parameters[parameter]})
+            # Every chosen notebook would refuse it; let the one that may be meant say so.
+            _nearest(chosen, parameter).parse({parameter: parameters[parameter]})
     return [
         settings.parse({k: v for k, v in parameters.items() if k in settings.model_fields})
         for settings in chosen
     ]
+
+
+def _nearest(chosen: Sequence[type[NotebookSettings]], parameter: str) -> type[NotebookSettings]:
+    """Return the notebook with the parameter that looks most like ``parameter``."""
+    owner = {name: settings for settings in chosen for name in settings.model_fields}
+    close = difflib.get_close_matches(parameter, owner, n=1)
+    return owner[close[0]] if close else chosen[0]
 
 
 def default_folder(settings: Iterable[NotebookSettings]) -> Path:
@@ -145,8 +161,30 @@ def reasons_to_run(settings: NotebookSettings, folder: Path) -> list[str]:
     return reasons
 
 
+def accept(run_folder: Path) -> list[Path]:
+    """Promote a default run to the committed notebooks and results.
+
+    Raises
+    ------
+    InputError
+        If any notebook of the run is not up to date with its defaults; nothing is
+        copied then.
+    """
+    defaults = [settings() for settings in notebooks().values()]
+    for settings in defaults:
+        reasons = reasons_to_run(settings, run_folder)
+        if reasons:
+            raise InputError(
+                f"{paths.display(run_folder)}: {settings.notebook} cannot be accepted "
+                f"({reasons[0]}); run 'python -m aidc run --out {paths.display(run_folder)}' first"
+            )
+    return promote([settings.notebook for settings in defaults], run_folder)
+
+
 def _execute(settings: NotebookSettings, folder: Path, executed: Path) -> None:
     partial = executed.with_name(f".{executed.name}.partial.ipynb")
+    for left_by_a_kill in _results_folder(settings, folder).glob(f"{STAGING}*"):
+        shutil.rmtree(left_by_a_kill)
     with _environment(paths.RUN_VARIABLE, str(folder)):
         try:
             papermill.execute_notebook(
@@ -155,7 +193,7 @@ def _execute(settings: NotebookSettings, folder: Path, executed: Path) -> None:
                 parameters=settings.changed(),
                 kernel_name="python3",
                 progress_bar=False,
-                extra_arguments=["--log-level=ERROR"],
+                extra_arguments=["--log-level=CRITICAL"],
             )
         except PapermillExecutionError as error:
             if error.ename in USER_ERRORS:
@@ -181,15 +219,20 @@ def _results_folder(settings: NotebookSettings, folder: Path) -> Path:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".lock")
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
     except Timeout:
         raise InputError(
             f"{paths.display(folder)}: another run is writing there; "
             "wait for it to end or choose another folder with --out"
         ) from None
+    except OSError as error:
+        raise InputError(
+            f"{paths.display(folder)}: cannot be written ({error.strerror}); "
+            "choose another folder with --out"
+        ) from error
     try:
         yield
     finally:

@@ -117,7 +117,7 @@ def forget_code(record: Path) -> None:
     would fail every test of the book at once.
     """
     kept = json.loads(record.read_text(encoding="utf-8"))
-    kept |= {"modules": {}, "lock": freshness.file_hash(paths.LOCK)}
+    kept |= {"modules": {}, "files": {}, "lock": freshness.file_hash(paths.LOCK)}
     record.write_text(json.dumps(kept), encoding="utf-8")
 
 

@@ -105,6 +105,26 @@ def test_the_book_opens_from_a_folder_without_an_error(visitor: Visitor) -> None
     assert visitor.troubles == []
 
 
+def test_a_click_on_the_map_of_inputs_shows_the_limitation_on_the_screen(
+    visitor: Visitor,
+) -> None:
+    visitor.open("book/2_1_evidence_framework.html")
+    visitor.page.locator(".aidc-band a", has_text="historical queue time").click()
+    limitation = visitor.page.locator("tr#variable-queue td").last
+    limitation.wait_for()
+    visitor.page.wait_for_timeout(300)  # the browser scrolls to the row
+    assert "never a delay that a user permitted" in limitation.inner_text()
+    inside = limitation.evaluate(
+        """cell => {
+          const box = cell.getBoundingClientRect();
+          return box.left >= 0 && box.right <= innerWidth
+            && box.top >= 0 && box.bottom <= innerHeight;
+        }"""
+    )
+    assert inside
+    assert visitor.troubles == []
+
+
 def test_the_search_finds_the_median(visitor: Visitor) -> None:
     visitor.open("search.html?q=median")
     results = visitor.page.locator("#search-results ul.search li")
@@ -120,6 +140,19 @@ def test_formulas_are_set(visitor: Visitor) -> None:
     assert formulas.count() >= visitor.page.locator("div.math").count() > 0
     assert visitor.page.locator("mjx-merror").count() == 0
     assert visitor.troubles == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_map_of_inputs_stands_out_from_its_background(
+    browser: Browser, site: str, scheme: str
+) -> None:
+    with browser.new_context(color_scheme=scheme) as context:
+        page = context.new_page()
+        page.goto(f"{site}/book/2_1_evidence_framework.html", wait_until="networkidle")
+        for selector in (".aidc-band-title", ".aidc-band li a", "abbr.aidc-declared"):
+            for found in page.locator(selector).all():
+                contrast = found.evaluate(CONTRAST)
+                assert contrast >= 4.5, (selector, found.inner_text(), contrast)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -9,14 +9,17 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
+from aidc.evidence import Evidence
 from tests.book.conftest import (
     NOTEBOOK,
     PAGES,
     VERIFIED,
     TinyBook,
+    make_tiny_book,
     write_notebook,
     write_results,
 )
+from tests.evidence.registers import write_registries
 
 
 def text_of(page: BeautifulSoup) -> str:
@@ -79,6 +82,65 @@ def test_the_boundary_table_shows_both_labels(built_tiny_book: TinyBook) -> None
         "builds a deadline",
         "no service level [ Aki26 ]",
     ]
+
+
+@pytest.fixture(scope="module")
+def mapped_book(tmp_path_factory: pytest.TempPathFactory) -> TinyBook:
+    """A tiny book with a map of inputs and a table in two parts."""
+    book = make_tiny_book(tmp_path_factory.mktemp("mapped") / "book")
+    variables = (("seen", "observed", "paper"), ("chosen", "experimental_setting", None))
+    write_registries(book.root / "data/registry", works=("paper",), files=(), variables=variables)
+    book.write("book/two", "# Two\n\nSee {variable}`chosen`.\n\n```{input-map}\n```\n")
+    parts = "\n\n".join(f"```{{variables}}\n:part: {p}\n```" for p in ("paper", "elsewhere"))
+    book.write("book/one", f"# One\n\n{parts}\n\n```{{toctree}}\none_one\n```\n")
+    done = book.build()
+    assert done.status == 0, done.output
+    return book
+
+
+def test_a_variable_shows_its_name_and_leads_to_its_row(mapped_book: TinyBook) -> None:
+    link = mapped_book.page("book/two").select_one("p > a.aidc-link:has(> .aidc-variable)")
+    assert link is not None
+    assert (link.get_text(), link["href"]) == ("name of chosen", "claims.html#variable-chosen")
+    assert link["title"] == "experimental setting: limit"
+    assert mapped_book.page("book/claims").select_one("tr#variable-chosen")
+
+
+def test_the_map_has_a_box_a_band_and_a_link_a_variable(mapped_book: TinyBook) -> None:
+    page = mapped_book.page("book/two")
+    boxes = [text_of(box) for box in page.select(".aidc-band")]
+    assert [box.split()[0] for box in boxes] == ["Observed", "Missing", "Constructed", "Derived"]
+    assert "Name of paper [ Aki26 ] gives times. Ends. name of seen" in boxes[0]
+    links = [link["href"] for link in page.select(".aidc-band li a.aidc-link")]
+    assert links == ["claims.html#variable-seen", "claims.html#variable-chosen"]
+    assert banner(page) == ""
+
+
+def test_a_part_of_the_table_has_its_rows_only(mapped_book: TinyBook) -> None:
+    tables = mapped_book.page("book/one").select("table.aidc-variables")
+    rows = [[row["id"] for row in table.select("tbody tr")] for table in tables]
+    assert rows == [["variable-seen"], ["variable-chosen"]]
+
+
+def test_a_change_of_a_variable_reads_its_pages_again(tiny_book: TinyBook) -> None:
+    tiny_book.write("book/two", "# Two\n\n{variable}`slack_min`\n")
+    assert tiny_book.build().status == 0
+    registry = tiny_book.root / "data/registry/variables.yml"
+    text = registry.read_text(encoding="utf-8")
+    registry.write_text(text.replace("name: slack,", "name: extra time,"), encoding="utf-8")
+    assert tiny_book.build().read == {"book/two", "book/claims"}
+    assert "extra time" in text_of(tiny_book.page("book/two"))
+
+
+def test_what_is_declared_is_not_called_verified(tiny_book: TinyBook) -> None:
+    write_results(tiny_book.accepted, evidence=Evidence.reading(["variables"]))
+    assert tiny_book.build().status == 0
+    mark = tiny_book.page("book/two").select_one("abbr.aidc-mark")
+    assert mark is not None
+    assert mark["title"] == "constructed layer 构造层 · declared in this book (registry:variables)"
+    assert "aidc-declared" in mark["class"]
+    assert "hash verified" not in text_of(tiny_book.page("book/ledger"))
+    assert [name for name in PAGES if banner(tiny_book.page(name))] == []
 
 
 def test_figures_and_tables_are_numbered_marked_and_described(built_tiny_book: TinyBook) -> None:
@@ -214,6 +276,9 @@ PLANTED = {
     "```{result-figure} 31_task_pool/ecd.svg\n```": "hold no '31_task_pool/ecd.svg'",
     "```{result-table} 31_task_pool/none.csv\n```": "hold no '31_task_pool/none.csv'",
     "```{claims} 9.9\n```": "no claim is registered for section '9.9'",
+    "Text {variable}`slack`.": "unknown variable 'slack'; nearest: slack_min",
+    "```{variables}\n:part: paper\n```": "{variables}: the registry has none",
+    "```{input-map}\n```": "{input-map}: no register of works",
 }
 
 

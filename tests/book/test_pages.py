@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from bs4 import BeautifulSoup, Tag
 
+from aidc.evidence.registry import load_variables
 from tests.book.conftest import RealBook
 
 pytestmark = [pytest.mark.book, pytest.mark.xdist_group("book")]
@@ -146,6 +147,43 @@ def test_every_number_leads_to_its_row_of_the_ledger(pages: dict[Path, Beautiful
     ]
     assert links
     assert [link for link in links if "ledger.html#num-" not in link] == []
+
+
+def test_the_limits_of_any_variable_are_two_clicks_from_the_map_of_inputs(
+    pages: dict[Path, BeautifulSoup],
+) -> None:
+    """The first click leads from the figure's page to a row; the row has the limitation."""
+    (start,) = (path for path, page in pages.items() if page.select("#fig-input-map"))
+    registered = {variable.key: variable for variable in load_variables()}
+    reached = {}
+    for link in pages[start].select(".aidc-band a[href]"):
+        target = urlsplit(str(link["href"]))
+        if target.fragment.startswith("variable-"):
+            row = pages[(start.parent / target.path).resolve()].find(id=target.fragment)
+            assert isinstance(row, Tag)
+            reached[target.fragment.removeprefix("variable-")] = plain(row)
+    assert set(reached) == set(registered)
+    for key, variable in registered.items():
+        assert plain(variable.limitation) in reached[key]
+        assert plain(variable.first_use) in reached[key]
+
+
+def test_both_parts_of_the_boundary_table_hold_every_variable_once(
+    pages: dict[Path, BeautifulSoup],
+) -> None:
+    (chapter,) = (page for path, page in pages.items() if path.stem == "3_2_data_boundaries")
+    shown = [[row["id"] for row in t.select("tbody tr")] for t in chapter.select(".aidc-variables")]
+    variables = load_variables()
+    assert shown == [
+        [f"variable-{v.key}" for v in variables if v.paper_table == inside]
+        for inside in (True, False)
+    ]
+
+
+def plain(text: str | Tag) -> str:
+    """Return the letters and digits of a text: typography and spacing are the page's."""
+    words = text if isinstance(text, str) else text.get_text(" ")
+    return re.sub(r"\W+", "", words)
 
 
 def test_every_picture_is_described(pages: dict[Path, BeautifulSoup]) -> None:

@@ -36,6 +36,15 @@ def test_joining_is_associative_commutative_and_idempotent(
     assert Evidence.join([a, a]) == a
 
 
+def test_what_is_counted_in_a_register_is_declared_and_never_observed() -> None:
+    reading = Evidence.reading(["variables", "works"])
+    assert str(reading) == "constructed layer · declared · from registry:variables, registry:works"
+    assert reading.raised_to(Layer.OBSERVED) == reading
+    file = Evidence(Layer.OBSERVED, Provenance.VERIFIED, frozenset({"acme-seren"}))
+    assert not Evidence.join([reading, file]).declared
+    assert "verified" in str(Evidence.join([reading, file]))
+
+
 def test_nothing_comes_from_nowhere() -> None:
     with pytest.raises(EvidenceError, match="every value has an origin"):
         Evidence.join([])
@@ -49,6 +58,11 @@ def test_a_step_raises_to_its_layer_and_never_lowers(of: Layer, raised: Layer) -
 
     result = same(amount("x", layer=of, provenance=Provenance.UNVERIFIED))
     assert evidence_of(result) == Evidence(max(of, raised), Provenance.UNVERIFIED, frozenset({"x"}))
+
+
+def test_evidence_names_what_it_depends_on() -> None:
+    with pytest.raises(EvidenceError, match="no input was named"):
+        Evidence(Layer.OBSERVED, Provenance.VERIFIED, frozenset())
 
 
 def test_a_step_finds_carriers_inside_collections_and_keywords() -> None:

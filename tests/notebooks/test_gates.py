@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pandas as pd
 import pytest
 
 from aidc import paths
 from aidc.publish import freshness
-from aidc.run import notebooks
+from aidc.run import notebooks, run
 
 SETTINGS = notebooks()
 SCHEMA = json.loads((paths.ROOT / "src/aidc/publish/numbers.schema.json").read_text())
@@ -76,6 +77,7 @@ def test_accepted_results_belong_to_this_code(name: str) -> None:
     assert record is not None
     assert record["parameters"] == SETTINGS[name]().recorded()
     stale = freshness.stale_code(record) + freshness.stale_results(folder, record)
+    stale += freshness.stale_registries(record)
     assert not stale, "run make accept"
 
 
@@ -115,3 +117,25 @@ def test_the_schema_refuses_what_is_no_number(change: dict[str, Any]) -> None:
     bad = {"schema": 1, "numbers": {"pool.jobs": number | change}}
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(bad, SCHEMA)
+
+
+@pytest.mark.slow
+@each_notebook
+def test_a_new_run_publishes_what_was_accepted(name: str, tmp_path: Path) -> None:
+    """Compare every number and table, also those that no cell shows."""
+    list(run([SETTINGS[name]()], tmp_path))
+    new, accepted = tmp_path / "results" / name, paths.ACCEPTED / name
+    numbers, expected = (
+        json.loads((folder / "numbers.json").read_text(encoding="utf-8"))["numbers"]
+        for folder in (new, accepted)
+    )
+    assert numbers.keys() == expected.keys()
+    for number_id, number in numbers.items():
+        assert number == {
+            **expected[number_id],
+            "value": pytest.approx(expected[number_id]["value"]),
+        }
+    for path in sorted(accepted.glob("*.csv")):
+        pd.testing.assert_frame_equal(
+            pd.read_csv(new / path.name), pd.read_csv(path), check_dtype=False
+        )

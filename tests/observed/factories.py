@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from aidc.evidence import Evidence, Layer, Provenance
+from aidc.observed.formats import PHILLY_RFOLD, SEREN, Dialect
 from aidc.observed.trace import JobTrace
 
 FROM_FILE = Evidence(Layer.OBSERVED, Provenance.UNVERIFIED, frozenset({"file:seren:000000000000"}))
@@ -17,15 +19,23 @@ MONDAY = "2023-03-06 00:00:00"
 OFFSET = "+08:00"
 
 
-def make_trace(jobs: pd.DataFrame, clock: str = "calendar") -> JobTrace:
+def reduced(dialect: Dialect, jobs: pd.DataFrame) -> Dialect:
+    """Return a dialect without the fields that the jobs lack."""
+    columns = {name: source for name, source in dialect.columns.items() if name in jobs}
+    return dataclasses.replace(dialect, columns=columns)
+
+
+def make_trace(
+    jobs: pd.DataFrame, clock: str = "calendar", dialect: Dialect | None = None
+) -> JobTrace:
     """Return a trace of the given canonical columns; a line number is added."""
     frame = jobs.reset_index(drop=True)
     frame["line"] = np.arange(2, len(frame) + 2, dtype=np.int32)
     return JobTrace(
         jobs=frame,
         extras=pd.DataFrame(index=frame.index),
-        set_aside=pd.DataFrame(columns=["line", "reason", "text"]),
-        dialect=None,  # type: ignore[arg-type]  # nothing computed from a trace reads it
+        set_aside=pd.DataFrame(columns=["line", "reason", "text", "field"]),
+        dialect=reduced(dialect or (SEREN if clock == "calendar" else PHILLY_RFOLD), frame),
         path=Path("jobs.csv"),
         rows=len(frame),
         clock=clock,

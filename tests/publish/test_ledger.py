@@ -6,21 +6,10 @@ from typing import Any
 import pytest
 
 from aidc.evidence import InputError
-from aidc.evidence.registry import Claim, Source
+from aidc.evidence.registry import Claim
 from aidc.publish.ledger import disagreements, read_numbers, verdict_table, verdicts
-
-SOURCES = {
-    "acme-seren": Source(
-        key="acme-seren",
-        title="t",
-        path="p",
-        url="u",
-        git_blob="a" * 40,
-        licence=("CC BY 4.0",),
-        citation="c",
-        dialect="seren",
-    )
-}
+from aidc.publish.results import Results
+from tests.evidence.carriers import amount
 
 
 def claim(**changes: Any) -> Claim:
@@ -45,6 +34,8 @@ def number(value: Any, provenance: str, *inputs: str, **more: Any) -> dict[str, 
     return {
         "value": value,
         "text": str(value),
+        "unit": "jobs",
+        "layer": "observed",
         "provenance": provenance,
         "inputs": list(inputs),
         **more,
@@ -58,8 +49,11 @@ def number(value: Any, provenance: str, *inputs: str, **more: Any) -> dict[str, 
         (number(101, "verified", "acme-seren"), "differs"),
         (number(100, "verified", "acme-kalos"), "not testable on this data"),
         (number(100, "unverified", "file:seren:0a"), "not testable on this data"),
-        (number(101, "unverified", "file:seren:0a"), "differs"),
-        (number(101, "unverified", "file:kalos:0a"), "not testable on this data"),
+        (number(101, "unverified", "file:seren:0a"), "not testable on this data"),
+        (number(100, "verified", "acme-kalos", "acme-seren"), "not testable on this data"),
+        (number(100, "verified", "acme-seren", layer="derived"), "not testable on this data"),
+        (number(100, "verified", "acme-seren", unit="s"), "not testable on this data"),
+        (number(100, "synthetic", "seren-standin:0a"), "not testable on this data"),
         (number(100, "synthetic", "seren-standin"), "by construction"),
         (number(101, "synthetic", "seren-standin"), "differs"),
         (number(None, "verified", "acme-seren"), "not testable on this data"),
@@ -73,12 +67,12 @@ def number(value: Any, provenance: str, *inputs: str, **more: Any) -> dict[str, 
 )
 def test_verdict(made: dict[str, Any] | None, verdict: str) -> None:
     numbers = {} if made is None else {"pool.jobs": made}
-    assert verdicts([claim()], numbers, SOURCES)[0].kind.value == verdict
+    assert verdicts([claim()], numbers)[0].kind.value == verdict
 
 
 def test_agreement_with_an_uncalibrated_stand_in_says_nothing() -> None:
     numbers = {"pool.jobs": number(100, "synthetic", "seren-standin")}
-    assert verdicts([claim(calibrated=False)], numbers, SOURCES)[0].kind.value == (
+    assert verdicts([claim(calibrated=False)], numbers)[0].kind.value == (
         "not testable on this data"
     )
 
@@ -86,7 +80,7 @@ def test_agreement_with_an_uncalibrated_stand_in_says_nothing() -> None:
 @pytest.mark.parametrize(("value", "verdict"), [(100.5, "reproduced"), (100.51, "differs")])
 def test_tolerance_is_absolute_and_inclusive(value: float, verdict: str) -> None:
     numbers = {"pool.jobs": number(value, "verified", "acme-seren")}
-    found = verdicts([claim(exact=False, tolerance=0.5)], numbers, SOURCES)
+    found = verdicts([claim(exact=False, tolerance=0.5)], numbers)
     assert found[0].kind.value == verdict
 
 
@@ -100,25 +94,44 @@ def test_one_reading_that_agrees_settles_a_figure(first: int, second: int, open_
         "a": number(first, "verified", "acme-seren"),
         "b": number(second, "verified", "acme-seren"),
     }
-    assert len(disagreements(verdicts(readings, numbers, SOURCES))) == open_
+    assert len(disagreements(verdicts(readings, numbers))) == open_
 
 
 def test_a_claim_without_readings_that_differs_is_a_disagreement() -> None:
     numbers = {"pool.jobs": number(99, "verified", "acme-seren")}
-    found = verdicts([claim(), claim(id="x", number="x")], numbers, SOURCES)
+    found = verdicts([claim(), claim(id="x", number="x")], numbers)
     assert [v.claim.id for v in disagreements(found)] == ["pool.jobs"]
 
 
 def test_the_table_keeps_the_order_and_says_about() -> None:
-    table = verdict_table(verdicts([claim(id="b", exact=False), claim(id="a")], {}, SOURCES))
+    table = verdict_table(verdicts([claim(id="b", exact=False), claim(id="a")], {}))
     assert table["claim"].tolist() == ["b", "a"]
     assert table["published"].tolist() == ["about 100", "100"]
 
 
+def published(folder: Path, notebook: str, number_id: str) -> Path:
+    out = Results(notebook, "1", folder / notebook, {})
+    out.number(number_id, 1, "s", of=amount())
+    out.finish()
+    return folder / notebook
+
+
+def test_numbers_know_their_notebook(tmp_path: Path) -> None:
+    published(tmp_path, "21_a", "x")
+    published(tmp_path, "22_b", "y")
+    found = read_numbers(tmp_path)
+    assert {name: entry["notebook"] for name, entry in found.items()} == {"x": "21_a", "y": "22_b"}
+
+
 def test_one_id_belongs_to_one_notebook(tmp_path: Path) -> None:
-    for notebook in ("21_a", "22_b"):
-        folder = tmp_path / notebook
-        folder.mkdir()
-        (folder / "numbers.json").write_text('{"numbers": {"x": {"value": 1}}}')
+    published(tmp_path, "21_a", "x")
+    published(tmp_path, "22_b", "x")
     with pytest.raises(InputError, match="'x' found here and in 21_a"):
+        read_numbers(tmp_path)
+
+
+def test_an_edited_number_is_refused(tmp_path: Path) -> None:
+    numbers = published(tmp_path, "21_a", "x") / "numbers.json"
+    numbers.write_text(numbers.read_text().replace("unverified", "verified") + " ")
+    with pytest.raises(InputError, match=r"numbers\.json was edited"):
         read_numbers(tmp_path)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from aidc.evidence import EvidenceError, Layer, Provenance
+from aidc.evidence import EvidenceError, InputError, Layer, Provenance
 from aidc.publish.results import Results
 from tests.evidence.carriers import Amount, amount
 
@@ -91,7 +91,7 @@ def test_nothing_appears_before_the_end(tmp_path: Path) -> None:
     out = results(tmp_path / "r")
     out.number("a", 1, "s", of=amount())
     out.figure("f", figure(), of=amount(), alt="a line")
-    assert not (tmp_path / "r").exists()
+    assert [path.name for path in (tmp_path / "r").glob("[!.]*")] == []
     del out
     assert list(tmp_path.iterdir()) == []
 
@@ -150,3 +150,22 @@ def test_no_cell_of_a_table_is_a_formula(tmp_path: Path) -> None:
     assert written["line"].tolist() == [-2, 3]
     assert written["text"].tolist() == ["'=1+1", "1,-2"]
     assert written["kind"].tolist() == ["'@", "a"]
+
+
+def test_a_folder_belongs_to_one_notebook(tmp_path: Path) -> None:
+    first = results(tmp_path / "r")
+    first.number("a", 1, "s", of=amount())
+    first.finish()
+    with pytest.raises(InputError, match="found results of 31_x, expected none or those of 90_y"):
+        Results("90_y", "9", tmp_path / "r", {})
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "r").write_text("a file")
+    with pytest.raises(InputError, match="cannot be written"):
+        results(tmp_path / "r")
+
+
+def test_yes_is_no_number(tmp_path: Path) -> None:
+    with pytest.raises(EvidenceError, match="a number is one value"):
+        results(tmp_path / "r").number("a", True, "s", of=amount())

@@ -78,4 +78,4 @@ def test_only_what_differs_is_changed_and_recorded_without_the_folder() -> None:
 def test_a_parameter_is_published_as_chosen_not_as_observed() -> None:
     chosen = Tiny.parse({"slack_min": 5}).setting("slack_min")
     assert chosen.value == 5
-    assert str(chosen.evidence) == "constructed layer · verified · from setting:slack_min"
+    assert str(chosen.evidence) == "constructed layer · declared · from setting:slack_min"

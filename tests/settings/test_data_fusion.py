@@ -5,7 +5,7 @@ import pytest
 from aidc.constructed.limits import BlockPower
 from aidc.constructed.replay import replay, site_load
 from aidc.evidence import InputError
-from aidc.evidence.registry import load_scans
+from aidc.evidence.scans import load_scans
 from aidc.settings.data_fusion import BUSIEST, DataFusion
 from tests.constructed.test_template import jobs
 

@@ -12,7 +12,7 @@ import pandas as pd
 from aidc import paths
 from aidc.constructed.setting import declared
 from aidc.evidence import Carrier, InputError
-from aidc.evidence.registry import Scan, load_scans
+from aidc.evidence.scans import Scan, load_scans
 
 REGISTRY = paths.REGISTRY / "scans.yml"
 

@@ -17,6 +17,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from aidc.evidence.errors import EvidenceError
 
+DECLARED = ("setting:", "registry:")
+"""How the ids of inputs begin that this project itself declares."""
+
 
 class Layer(IntEnum):
     """How a value came about; a higher layer depends on more assumptions."""
@@ -63,13 +66,22 @@ class Evidence:
     inputs : frozenset of str
         Identifiers of everything it depends on: ``"acme-seren"`` (a registered
         source), ``"seren-standin"`` (a stand-in), ``"file:seren:0a1b2c3d4e5f"`` (any
-        other file: its dialect and the start of its SHA-256) or
-        ``"setting:slack_min"`` (an experimental setting).
+        other file: its dialect and the start of its SHA-256), ``"setting:slack_min"``
+        (an experimental setting) or ``"registry:variables"`` (a register of this
+        project).
     """
 
     layer: Layer
     provenance: Provenance
     inputs: frozenset[str]
+
+    def __post_init__(self) -> None:
+        """Refuse evidence that depends on nothing."""
+        if not self.inputs:
+            raise EvidenceError(
+                "rule 'every value has an origin': no input was named; allowed are a source, "
+                "a stand-in, a file or a setting"
+            )
 
     @property
     def synthetic(self) -> bool:
@@ -80,6 +92,22 @@ class Evidence:
     def setting(cls, name: str) -> Evidence:
         """Return the evidence of a value that the experimenter chose."""
         return cls(Layer.CONSTRUCTED, Provenance.VERIFIED, frozenset({f"setting:{name}"}))
+
+    @classmethod
+    def reading(cls, registers: Iterable[str]) -> Evidence:
+        """Return the evidence of what is counted in registers of this project.
+
+        A register holds what people read in published documents: every row is a
+        judgement. A count of its rows is therefore never an observation. It is declared
+        like a setting, and a reader who judges otherwise edits the register.
+        """
+        names = frozenset(f"registry:{name}" for name in registers)
+        return cls(Layer.CONSTRUCTED, Provenance.VERIFIED, names)
+
+    @property
+    def declared(self) -> bool:
+        """Whether this project declared every input, so that there is no file to verify."""
+        return all(name.startswith(DECLARED) for name in self.inputs)
 
     @classmethod
     def join(cls, parts: Iterable[Evidence]) -> Evidence:
@@ -107,7 +135,8 @@ class Evidence:
     def __str__(self) -> str:
         """Return one line for readers, the same in every process."""
         inputs = ", ".join(sorted(self.inputs))
-        return f"{self.layer.key} layer · {self.provenance.key} · from {inputs}"
+        origin = "declared" if self.declared else self.provenance.key
+        return f"{self.layer.key} layer · {origin} · from {inputs}"
 
     def raised_to(self, layer: Layer) -> Evidence:
         """Return this evidence at ``layer``, or unchanged if it is there already."""

@@ -1,4 +1,4 @@
-"""The registries: sources, claims, variables, batteries and scans, as checked models.
+"""The registries: sources, published claims, variables and principles, as checked models.
 
 The YAML files in ``data/registry`` are the only place where published figures, source
 hashes and the status of a variable are written down. A bad entry is refused with the
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
 from pydantic import (
@@ -18,6 +18,7 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
@@ -29,11 +30,13 @@ Hex40 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 Hex64 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-class _Entry(BaseModel):
+class Entry(BaseModel):
+    """Base of every registry entry: no field that is not known, none that changes."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
 
-class Source(_Entry):
+class Source(Entry):
     """A published file that the compendium can fetch and recognise.
 
     At least one content hash is required: without one nothing can be VERIFIED.
@@ -59,7 +62,7 @@ class Source(_Entry):
         return self
 
 
-class Claim(_Entry):
+class Claim(Entry):
     """A number that the paper or a data card publishes.
 
     Attributes
@@ -71,6 +74,9 @@ class Claim(_Entry):
         What was counted, and how.
     source : str
         Citation key of the text that publishes it.
+    quantile, bin, time_zone : str or None
+        How a quantile is defined, what a count is taken over and in whose time, as far
+        as the text says; None where the question does not arise.
     input : str or None
         Key of the source on which it can be recomputed.
     calibrated : bool
@@ -92,11 +98,35 @@ class Claim(_Entry):
     definition: str
     section: str
     source: str
+    quantile: str | None = None
+    bin: str | None = None
+    time_zone: str | None = None
     input: str | None = None
     calibrated: bool = False
     number: str | None
     reading: str | None = None
     note: str | None = None
+
+
+class Work(Entry):
+    """A published work that variables are read from.
+
+    Attributes
+    ----------
+    key : str
+        Citation key in ``book/references.bib``.
+    name : str
+        As a reader knows it.
+    gives : str
+        What it records or states.
+    boundary : str
+        Where that ends.
+    """
+
+    key: str
+    name: str
+    gives: str
+    boundary: str
 
 
 class Status(StrEnum):
@@ -110,7 +140,7 @@ class Status(StrEnum):
     COMPUTED_FIELD = "computed_field"
 
 
-class Variable(_Entry):
+class Variable(Entry):
     """A row of the boundary table: what a variable is, may be used for, and is not."""
 
     key: str
@@ -120,175 +150,85 @@ class Variable(_Entry):
     status: Status
     first_use: str
     limitation: str
-    source: str | None = None
+    source: str | None = None  # citation keys, joined by commas as a citation takes them
+    paper_table: bool = False  # whether the paper's own boundary table has it
     unit: str | None = None
     section: str
 
-
-class Storage(StrEnum):
-    """A storage technology of the study."""
-
-    LFP = "lfp"
-    SODIUM_ION = "sodium_ion"
-
-
-class Boundary(StrEnum):
-    """What a battery figure is stated for."""
-
-    CELL = "cell"
-    RACK = "rack"
-    CONTAINER = "container"
-    STATION = "station"
-    NOT_STATED = "not_stated"
-
-
-class Basis(StrEnum):
-    """What kind of quantity a battery figure is."""
-
-    NOMINAL = "nominal"
-    USABLE = "usable"
-    END_OF_LIFE = "end_of_life"
-    NOT_STATED = "not_stated"
-
-
-class Disclosure(StrEnum):
-    """Who states a battery parameter."""
-
-    MAKER = "maker"
-    THIRD_PARTY = "third_party"
-    NOT_FOUND = "not_found"
-
-
-class BatteryParameter(_Entry):
-    """What is stated about one parameter of one product, or that nothing was found.
-
-    Attributes
-    ----------
-    id : str
-        Product and parameter, e.g. ``"enerone.energy_capacity"``.
-    parameter : str
-        What it is about; several statements may be about the same parameter.
-    value : float or None
-        A single figure, in ``unit``.
-    low, high : float or None
-        Ends of a range; one of them alone is a limit ("more than").
-    text : str or None
-        A statement that is no number, such as a date.
-    boundary, basis : Boundary, Basis
-        What the figure is stated for, and of which kind.
-    condition : str or None
-        Condition that belongs to the figure, such as an end of life.
-    year : int or None
-        Year of the statement.
-    source : str or None
-        Citation key of the document that makes the statement.
-    seen_in : str or None
-        Citation key of the text in which it was read; None where it was read in a copy
-        of the source itself that no hash identifies.
-    disclosure : Disclosure
-        Who states it. A parameter that nobody states is an entry without a figure.
-    anchor : bool
-        Whether the product is one of the study's capability anchors; a figure of another
-        product is listed to say that it may not be transferred.
-    """
-
-    id: str
-    technology: Storage
-    product: str
-    parameter: str
-    name: str
-    name_zh: str
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    text: str | None = None
-    unit: str
-    boundary: Boundary
-    basis: Basis
-    condition: str | None = None
-    year: int | None = None
-    source: str | None = None
-    seen_in: str | None = None
-    disclosure: Disclosure
-    anchor: bool = True
-    note: str | None = None
-
-    @model_validator(mode="after")
-    def _says_one_thing(self) -> BatteryParameter:
-        is_range = self.low is not None or self.high is not None
-        said = [self.value is not None, is_range, self.text is not None]
-        if self.disclosure is Disclosure.NOT_FOUND:
-            if any(said) or self.source:
-                raise ValueError("a parameter that was not found has no figure and no source")
-        elif sum(said) != 1:
-            raise ValueError("needs one of: value, low and/or high, text")
-        elif self.source is None:
-            raise ValueError("a statement needs the source that makes it")
-        if self.low is not None and self.high is not None and self.low >= self.high:
-            raise ValueError("low must be below high")
-        return self
-
     @property
-    def statement(self) -> str:
-        """The figure as a reader should see it, without its unit; "not found" if none."""
-        if self.text is not None:
-            return self.text
-        if self.value is not None:
-            return _figure(self.value)
-        if self.low is None:
-            return "not found" if self.high is None else f"less than {_figure(self.high)}"
-        if self.high is None:
-            return f"more than {_figure(self.low)}"
-        return f"{_figure(self.low)} to {_figure(self.high)}"
+    def works(self) -> tuple[str, ...]:
+        """Citation keys of the works that it is read from."""
+        return tuple(key.strip() for key in (self.source or "").split(",") if key.strip())
 
 
-def _figure(value: float) -> str:
-    return f"{value:,g}".replace("-", "\N{MINUS SIGN}")
+class PrincipleKind(StrEnum):
+    """What a statement of `Principle` is."""
+
+    PRINCIPLE = "principle"
+    LIMIT = "limit"
+    FORBIDDEN_USE = "forbidden_use"
+    OPEN_POINT = "open_point"
 
 
-class Scan(_Entry):
-    """An experimental setting: its default, the levels it is varied over, and why.
+class _UniqueKeys(yaml.SafeLoader):
+    """A safe loader that refuses a key given twice, which YAML would let win silently."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return a mapping whose keys are all different."""
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for (key, _), name in zip(node.value, keys, strict=True):
+            if keys.count(name) > 1:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {name!r} is given twice", key.start_mark
+                )
+        return super().construct_mapping(node, deep)
+
+
+class Principle(Entry):
+    """A statement that binds the study: a principle, a limit, a forbidden use.
 
     Attributes
     ----------
-    key : str
-        Name of the parameter that takes it.
-    group : str
-        ``"battery"`` or ``"replay"``.
-    default : float or str
-        Used where nothing else is said; one of ``levels``.
-    levels : tuple
-        Frozen before any model runs.
-    reason : str
-        Why this default and this range.
+    statement : str
+        In this book's words.
+    variables : tuple of str
+        Keys of the variables that it is about.
+    enforced_by : tuple of str
+        Dotted names of the types and functions that make breaking it an error; empty
+        where only a reader can notice.
+    section : str
+        Section of the paper that states it.
     """
 
     key: str
-    group: Literal["battery", "replay"]
+    kind: PrincipleKind
     name: str
     name_zh: str
-    unit: str
-    default: float | str
-    levels: tuple[float | str, ...] = Field(min_length=1)
-    reason: str
-
-    @model_validator(mode="after")
-    def _default_is_a_level(self) -> Scan:
-        if self.default not in self.levels:
-            raise ValueError(f"default {self.default!r} is none of its levels")
-        if len(set(self.levels)) < len(self.levels):
-            raise ValueError("a level is given twice")
-        return self
+    statement: str
+    variables: tuple[str, ...] = ()
+    enforced_by: tuple[str, ...] = ()
+    section: str
 
 
-E = TypeVar("E", bound=_Entry)
+T = TypeVar("T")
+E = TypeVar("E", bound=Entry)
+K = TypeVar("K", Variable, Principle)
 
 
-def _document(path: Path) -> Any:
+def read_yaml(path: Path) -> Any:
+    """Return what a YAML file holds.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read or is no YAML, with the line.
+    """
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)  # noqa: S506  # safe
     except OSError as error:
         raise InputError(f"{paths.display(path)}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{paths.display(path)}: no UTF-8 text; save the file as UTF-8") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
@@ -298,26 +238,39 @@ def _document(path: Path) -> Any:
     return document
 
 
-def _entry(model: type[E], path: Path, label: str, fields: object) -> E:
+def checked_entry(model: type[T], path: Path, label: str, fields: object) -> T:
+    """Return ``fields`` of a file as a checked ``model`` (a pydantic model or a dataclass).
+
+    Raises
+    ------
+    InputError
+        Naming file, entry and field of the first fault.
+    """
     if not isinstance(fields, Mapping):
         raise InputError(
             f"{paths.display(path)}, entry {label!r}: found {type(fields).__name__}, "
             "expected a mapping of fields"
         )
     try:
-        return model.model_validate(fields)
+        return TypeAdapter(model).validate_python(fields)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "(whole entry)"
         raise InputError(
             f"{paths.display(path)}, entry {label!r}, field {field!r}: {first['msg']}"
-            f" (found {first['input']!r}); see aidc.evidence.registry.{model.__name__}"
+            f" (found {first['input']!r}); see {model.__module__}.{model.__name__}"
         ) from error
 
 
-def _keyed(model: type[E], path: Path, *named_by_key: str) -> dict[str, E]:
-    """Read a mapping of entries; the fields ``named_by_key`` default to the key."""
-    document = _document(path)
+def read_entries(model: type[E], path: Path, *named_by_key: str) -> dict[str, E]:
+    """Return the entries of a mapping; the fields ``named_by_key`` default to the key.
+
+    Raises
+    ------
+    InputError
+        Naming file, entry and field of the first bad entry.
+    """
+    document = read_yaml(path)
     if not isinstance(document, Mapping):
         raise InputError(
             f"{paths.display(path)}: found {type(document).__name__}, expected a mapping of entries"
@@ -326,7 +279,7 @@ def _keyed(model: type[E], path: Path, *named_by_key: str) -> dict[str, E]:
     for key, fields in document.items():
         if isinstance(fields, Mapping):
             fields = dict.fromkeys(named_by_key, key) | dict(fields)
-        entries[str(key)] = _entry(model, path, str(key), fields)
+        entries[str(key)] = checked_entry(model, path, str(key), fields)
     return entries
 
 
@@ -338,7 +291,18 @@ def load_sources(path: Path = paths.REGISTRY / "sources.yml") -> dict[str, Sourc
     InputError
         Naming file, entry and field of the first bad entry.
     """
-    return _keyed(Source, path, "key")
+    return read_entries(Source, path, "key")
+
+
+def load_works(path: Path = paths.REGISTRY / "works.yml") -> dict[str, Work]:
+    """Return the works that variables are read from, by citation key.
+
+    Raises
+    ------
+    InputError
+        Naming file, entry and field of the first bad entry.
+    """
+    return read_entries(Work, path, "key")
 
 
 def load_claims(path: Path = paths.REGISTRY / "claims.yml") -> dict[str, Claim]:
@@ -349,29 +313,7 @@ def load_claims(path: Path = paths.REGISTRY / "claims.yml") -> dict[str, Claim]:
     InputError
         Naming file, entry and field of the first bad entry.
     """
-    return _keyed(Claim, path, "id", "number")
-
-
-def load_batteries(path: Path = paths.REGISTRY / "batteries.yml") -> dict[str, BatteryParameter]:
-    """Return what is stated, and what is not found, about each product, by id.
-
-    Raises
-    ------
-    InputError
-        Naming file, entry and field of the first bad entry.
-    """
-    return _keyed(BatteryParameter, path, "id")
-
-
-def load_scans(path: Path = paths.REGISTRY / "scans.yml") -> dict[str, Scan]:
-    """Return the experimental settings and their frozen scans by key.
-
-    Raises
-    ------
-    InputError
-        Naming file, entry and field of the first bad entry.
-    """
-    return _keyed(Scan, path, "key")
+    return read_entries(Claim, path, "id", "number")
 
 
 def load_variables(path: Path = paths.REGISTRY / "variables.yml") -> list[Variable]:
@@ -382,20 +324,36 @@ def load_variables(path: Path = paths.REGISTRY / "variables.yml") -> list[Variab
     InputError
         Naming file, entry and field of the first bad entry, or a key given twice.
     """
-    document = _document(path)
+    return _listed(Variable, path)
+
+
+def load_principles(path: Path = paths.REGISTRY / "principles.yml") -> list[Principle]:
+    """Return principles, limits, forbidden uses and open points in the order of the file.
+
+    Raises
+    ------
+    InputError
+        Naming file, entry and field of the first bad entry, or a key given twice.
+    """
+    return _listed(Principle, path)
+
+
+def _listed(model: type[K], path: Path) -> list[K]:
+    """Read a list of entries, each with a key of its own."""
+    document = read_yaml(path)
     if not isinstance(document, list):
         raise InputError(
             f"{paths.display(path)}: found {type(document).__name__}, expected a list of entries"
         )
-    variables: list[Variable] = []
+    entries: list[K] = []
     seen: set[str] = set()
     for position, fields in enumerate(document, start=1):
         label = str(fields.get("key", position)) if isinstance(fields, Mapping) else str(position)
-        variable = _entry(Variable, path, label, fields)
-        if variable.key in seen:
+        entry = checked_entry(model, path, label, fields)
+        if entry.key in seen:
             raise InputError(
                 f"{paths.display(path)}, entry {label!r}, field 'key': found twice, expected once"
             )
-        seen.add(variable.key)
-        variables.append(variable)
-    return variables
+        seen.add(entry.key)
+        entries.append(entry)
+    return entries

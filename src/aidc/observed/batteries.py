@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from aidc.evidence import Carrier, Evidence, EvidenceError, InputError, Layer, Provenance, step
-from aidc.evidence.registry import (
+from aidc.evidence.anchors import (
     Basis,
     BatteryParameter,
     Boundary,

@@ -1,17 +1,24 @@
 """Dialects: how each public trace names, dates and counts what a job is.
 
 A dialect is one `Dialect` object: which header column holds which canonical field, what
-its clock is and which words its documentation lists. Everything else in the loader
-works on canonical fields, so a new dialect is described here and nowhere else.
+its clock is and which words its documentation lists. Everything else works on canonical
+fields, so a new dialect is described here, or in one YAML file with the same attributes
+(see `read_dialect`), and nowhere else.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import ConfigDict
 
 from aidc.evidence import InputError
+from aidc.evidence.registry import checked_entry, read_yaml
 
 
 class Kind(StrEnum):
@@ -52,6 +59,12 @@ SECONDS_PER_UNIT: Mapping[str, float] = {"ms": 0.001, "s": 1.0, "min": 60.0, "h"
 
 CLOCKS = ("calendar", "elapsed")
 
+GPU_UNITS: Mapping[str, float] = {"GPU": 1.0, "percent": 0.01}
+
+
+_UTC_OFFSET = re.compile(r"[+-](0\d|1[0-4]):[0-5]\d", re.ASCII)
+_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])", re.ASCII)
+
 
 @dataclasses.dataclass(frozen=True)
 class Dialect:
@@ -74,10 +87,30 @@ class Dialect:
         "elapsed": `submit_time` is a number, counted from the start of the trace.
     unit : str
         Unit of durations, queues, GPU time and elapsed times: "ms", "s", "min" or "h".
+    utc_offset : str or None
+        Offset ("+08:00") of times that are written without one. Without it such times
+        are set aside: a local time that could be any moment is no time.
+    time_format : str or None
+        Form of the times as ``strptime`` describes it (``%Y/%m/%d %H:%M``) where it is
+        not ISO 8601; needs ``utc_offset``.
+    resolution_s : float
+        Step of the clock in s; two sides of an identity agree when they are less than
+        this apart.
+    gpu_unit : str
+        What GPUs are counted in: "GPU", or "percent" of one, where jobs share GPUs.
+    gpus_per_node : int or None
+        GPUs of a node, if all nodes are documented to have as many.
+    window : pair of str or None
+        First and last month of the collection as documented ("2023-03", "2023-08").
     states, types : tuple of str
         Words that the trace's own documentation lists (states) or that its publication
         uses (types); empty if there are none. Other words are kept, for the audit.
+    completed : tuple of str
+        States of a job that ended well.
     """
+
+    # A file that describes a dialect may have no other entries, so that a typo is found.
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     key: str
     title: str
@@ -85,8 +118,15 @@ class Dialect:
     signature: tuple[str, ...] = ()
     clock: str = "calendar"
     unit: str = "s"
+    utc_offset: str | None = None
+    time_format: str | None = None
+    resolution_s: float = 1.0
+    gpu_unit: str = "GPU"
+    gpus_per_node: int | None = None
+    window: tuple[str, str] | None = None
     states: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
+    completed: tuple[str, ...] = ("COMPLETED",)
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.columns if name not in FIELDS]
@@ -99,6 +139,22 @@ class Dialect:
             self._refuse(f"clock {self.clock!r}", f"one of {', '.join(CLOCKS)}")
         if self.unit not in SECONDS_PER_UNIT:
             self._refuse(f"unit {self.unit!r}", f"one of {', '.join(SECONDS_PER_UNIT)}")
+        if self.gpu_unit not in GPU_UNITS:
+            self._refuse(f"gpu_unit {self.gpu_unit!r}", f"one of {', '.join(GPU_UNITS)}")
+        if self.utc_offset is not None and not _UTC_OFFSET.fullmatch(self.utc_offset):
+            self._refuse(f"utc_offset {self.utc_offset!r}", "one such as '+08:00'")
+        if self.time_format is not None and self.utc_offset is None:
+            self._refuse("time_format without utc_offset", "both: such times are local times")
+        if self.time_format is not None and "%z" in self.time_format.lower():
+            self._refuse(f"time_format {self.time_format!r}", "a form of times without an offset")
+        if not self.resolution_s > 0:
+            self._refuse(f"resolution_s {self.resolution_s}", "seconds greater than 0")
+        if self.gpus_per_node is not None and self.gpus_per_node < 1:
+            self._refuse(f"gpus_per_node {self.gpus_per_node}", "a whole number of at least 1")
+        if self.window is not None and not all(map(_MONTH.fullmatch, self.window)):
+            self._refuse(f"window {list(self.window)}", "two months such as '2023-03'")
+        if not self.completed:
+            self._refuse("completed without a word", "the states of a job that ended well")
 
     def _refuse(self, found: str, expected: str) -> None:
         raise InputError(f"dialect {self.key!r}: found {found}, expected {expected}")
@@ -130,11 +186,15 @@ _ACME_COLUMNS = {
 }
 # The data card's own list; PREEMPTED and RUNNING occur in the files and are not on it.
 _ACME_STATES = ("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL")
+_ACME_WINDOW = ("2023-03", "2023-08")
+_ACME_GPUS_PER_NODE = 8
 
 SEREN = Dialect(
     key="seren",
     title="AcmeTrace, cluster Seren: job trace",
     columns=_ACME_COLUMNS,
+    gpus_per_node=_ACME_GPUS_PER_NODE,
+    window=_ACME_WINDOW,
     states=_ACME_STATES,
     types=("CPU", "Debug", "Eval", "MLLM", "Other", "Pretrain", "SFT"),
 )
@@ -143,6 +203,8 @@ KALOS = Dialect(
     title="AcmeTrace, cluster Kalos: job trace",
     columns=_ACME_COLUMNS,
     signature=("mem_per_pod_GB", "shared_mem_per_pod", "fail_time", "stop_time"),
+    gpus_per_node=_ACME_GPUS_PER_NODE,
+    window=_ACME_WINDOW,
     states=_ACME_STATES,
     types=("CPU", "Debug", "Eval", "Other", "Pretrain", "SFT"),
 )
@@ -162,17 +224,55 @@ DIALECTS: Mapping[str, Dialect] = {d.key: d for d in (SEREN, KALOS, PHILLY_RFOLD
 
 AUTO = "auto"
 
+DIALECT_FILES = (".yml", ".yaml")
 
-def check_dialect_name(name: str) -> str:
-    """Return ``name`` if it is "auto" or the key of a dialect.
+
+def read_dialect(path: Path) -> Dialect:
+    """Return the dialect that a YAML file describes by the attributes of `Dialect`.
 
     Raises
     ------
     InputError
-        If it is neither, with the keys that exist.
+        Naming the file and the field at fault.
     """
-    if name != AUTO and name not in DIALECTS:
-        raise InputError(f"dialect {name!r} is unknown; expected one of {_choices()}")
+    described = read_yaml(path)
+    if isinstance(described, Mapping) and described.get("key") in (AUTO, *DIALECTS):
+        raise InputError(
+            f"{path}, field 'key': found {described['key']!r}, which exists already; "
+            "choose another name"
+        )
+    return checked_entry(Dialect, path, "dialect", described)
+
+
+def named_dialect(name: str) -> Dialect | None:
+    """Return the dialect of a key or of a file that describes one; None for "auto".
+
+    Raises
+    ------
+    InputError
+        If it is none of these, with the keys that exist, or if the file is no dialect.
+    """
+    if name == AUTO:
+        return None
+    if name in DIALECTS:
+        return DIALECTS[name]
+    if name.endswith(DIALECT_FILES):
+        return read_dialect(Path(name).expanduser())
+    raise InputError(
+        f"dialect {name!r} is unknown; expected one of {_choices()} "
+        "or a .yml file that describes one"
+    )
+
+
+def check_dialect_name(name: str) -> str:
+    """Return ``name`` if it is "auto", the key of a dialect or a file that describes one.
+
+    Raises
+    ------
+    InputError
+        As `named_dialect`.
+    """
+    named_dialect(name)
     return name
 
 
@@ -184,7 +284,7 @@ def choose(header: Sequence[str], dialect: str | Dialect = AUTO, where: str = "h
     header : sequence of str
         Column names of the file, in file order.
     dialect : str or Dialect
-        "auto", the key of a dialect, or a dialect.
+        "auto", the key of a dialect, a YAML file that describes one, or a dialect.
     where : str
         How an error names the file.
 
@@ -193,9 +293,9 @@ def choose(header: Sequence[str], dialect: str | Dialect = AUTO, where: str = "h
     InputError
         As `detect`, or if the header lacks a column of the dialect asked for.
     """
-    if dialect == AUTO:
+    chosen = dialect if isinstance(dialect, Dialect) else named_dialect(dialect)
+    if chosen is None:
         return detect(header, where)
-    chosen = dialect if isinstance(dialect, Dialect) else DIALECTS[check_dialect_name(dialect)]
     missing = chosen.missing(header)
     if missing:
         raise InputError(

@@ -32,7 +32,8 @@ class PoolRules:
     states : tuple of str
         Final states that are kept.
     min_gpu_num : int
-        Least number of GPUs, at least 1.
+        Least number of GPUs, at least 1; 1 admits every job that asks for any, be it for
+        a share of one.
     min_duration_s : float
         Least duration in seconds. A duration of zero is left out whatever this is.
     """
@@ -122,6 +123,14 @@ class JobPool(Carrier):
         """Return how many rows are left after a step (see `STEPS`)."""
         return int(cell(self.funnel, "rows_out", step=name))
 
+    def rows_removed(self, name: str) -> int:
+        """Return how many rows a step took away."""
+        return int(cell(self.funnel, "rows_removed", step=name))
+
+    def answered(self, *names: str) -> int | None:
+        """Return the rows left after the last of some steps; None if the data cannot answer one."""
+        return None if set(names) & set(self.not_evaluable) else self.rows_out(names[-1])
+
     def found(self, finding: str) -> int:
         """Return how many rows have a finding, e.g. ``"zero duration"``."""
         return int(cell(self.findings, "rows", finding=finding))
@@ -170,11 +179,33 @@ def select_pool(trace: JobTrace, rules: PoolRules | None = None) -> JobPool:
     chosen = rules or PoolRules()
     source = paths.display(trace.path)
     jobs = trace.jobs
+    if "state" in jobs:
+        _check_states(jobs["state"], chosen.states, source)
+    kept, funnel, findings = apply_steps(trace, chosen)
+    return JobPool(
+        jobs=jobs.loc[kept].reset_index(drop=True),
+        funnel=funnel,
+        findings=findings,
+        rules=chosen,
+        window=Window.of(jobs["submit_time"], source),
+        clock=trace.clock,
+        utc_offset=trace.utc_offset,
+        source=source,
+        not_evaluable=tuple(funnel.loc[~funnel["evaluable"], "step"]),
+    )
+
+
+def apply_steps(trace: JobTrace, rules: PoolRules) -> tuple[Mask, pd.DataFrame, pd.DataFrame]:
+    """Return which jobs pass every step, and `JobPool`'s account: funnel and findings.
+
+    Any trace has one, also one without a job or without a job in the states asked for.
+    """
+    jobs = trace.jobs
     kept = np.ones(len(jobs), dtype=bool)
-    account = [_row(chosen, ROWS, trace.rows, len(jobs), evaluable=True)]
+    account = [_row(rules, ROWS, trace.rows, len(jobs), evaluable=True)]
     findings: list[tuple[str, str, int]] = []
     for name in STEPS[1:]:
-        answer = _answer(name, jobs, chosen, source)
+        answer = _answer(name, jobs, rules)
         rows_in = int(np.count_nonzero(kept))
         if answer is not None:
             passes, reasons = answer
@@ -183,19 +214,9 @@ def select_pool(trace: JobTrace, rules: PoolRules | None = None) -> JobPool:
             ]
             kept &= passes
         rows_out = int(np.count_nonzero(kept))
-        account.append(_row(chosen, name, rows_in, rows_out, evaluable=answer is not None))
-    funnel = pd.DataFrame(account)
-    return JobPool(
-        jobs=jobs.loc[kept].reset_index(drop=True),
-        funnel=funnel,
-        findings=pd.DataFrame(findings, columns=["step", "finding", "rows"]),
-        rules=chosen,
-        window=Window.of(jobs["submit_time"], source),
-        clock=trace.clock,
-        utc_offset=trace.utc_offset,
-        source=source,
-        not_evaluable=tuple(funnel.loc[~funnel["evaluable"], "step"]),
-    )
+        account.append(_row(rules, name, rows_in, rows_out, evaluable=answer is not None))
+    table = pd.DataFrame(findings, columns=["step", "finding", "rows"])
+    return kept, pd.DataFrame(account), table
 
 
 def _row(
@@ -214,16 +235,14 @@ def _row(
 Reasons = list[tuple[str, Mask]]
 
 
-def _answer(
-    name: str, jobs: pd.DataFrame, rules: PoolRules, source: str
-) -> tuple[Mask, Reasons] | None:
+def _answer(name: str, jobs: pd.DataFrame, rules: PoolRules) -> tuple[Mask, Reasons] | None:
     """Return which rows pass a step and why others do not; None if it cannot be answered."""
     if name == STATE and "state" in jobs:
         missing = jobs["state"].isna().to_numpy()
-        return _in_states(jobs["state"], rules.states, source), [("missing state", missing)]
+        return _in_states(jobs["state"], rules.states), [("missing state", missing)]
     if name == GPU_NUM and "gpu_num" in jobs:
         gpu_num = jobs["gpu_num"].to_numpy()
-        passes = (gpu_num > 0) & (gpu_num >= rules.min_gpu_num)
+        passes = gpu_num >= rules.min_gpu_num if rules.min_gpu_num > 1 else gpu_num > 0
         return passes, [("missing gpu_num", np.isnan(gpu_num))]
     if name == DURATION and "duration_s" in jobs:
         return _long_enough(jobs["duration_s"].to_numpy(), rules.min_duration_s)
@@ -232,19 +251,24 @@ def _answer(
     return None
 
 
-def _in_states(states: pd.Series[str], wanted: Iterable[str], source: str) -> Mask:
-    column = states.astype("category")
-    codes = column.cat.codes.to_numpy()
-    seen = np.bincount(codes[codes >= 0], minlength=len(column.cat.categories))
-    found = [str(name) for name, rows in zip(column.cat.categories, seen, strict=True) if rows]
+def _check_states(states: pd.Series[str], wanted: Iterable[str], source: str) -> None:
+    """Refuse states that never occur: most likely they are misspelt."""
+    found = [
+        str(name)
+        for name in states.astype("category").cat.remove_unused_categories().cat.categories
+    ]
     unknown = sorted(set(wanted) - set(found))
     if unknown:
         raise InputError(
             f"{source}: column state: states {', '.join(unknown)} never occur; "
             f"found {', '.join(sorted(found)) or 'no state at all'}; name states among those"
         )
+
+
+def _in_states(states: pd.Series[str], wanted: Iterable[str]) -> Mask:
+    column = states.astype("category")
     wanted_codes = np.flatnonzero(column.cat.categories.isin(list(wanted)))
-    return np.isin(codes, wanted_codes)
+    return np.isin(column.cat.codes.to_numpy(), wanted_codes)
 
 
 def _long_enough(duration_s: npt.NDArray[np.float64], minimum_s: float) -> tuple[Mask, Reasons]:

@@ -34,11 +34,15 @@ class _Verdict(Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """A row set aside: its first line (the header is line 1), how many it spans, and why."""
+    """A row set aside: its first line (the header is line 1), how many it spans, and why.
+
+    ``field`` is the canonical field at fault; none where the row does not split.
+    """
 
     line: int
     reason: str
     span: int = 1
+    field: str = ""
 
 
 class Sieve(io.RawIOBase):

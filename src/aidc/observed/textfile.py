@@ -275,8 +275,10 @@ class Content:
 
     @property
     def size(self) -> int:
-        """Size in bytes."""
-        return self._size_and_sha256[0]
+        """Size in bytes; of a file that is not unpacked, without reading it."""
+        if self._unpack and is_compressed(self.path):
+            return self._size_and_sha256[0]
+        return self.path.stat().st_size
 
     @property
     def sha256(self) -> str:

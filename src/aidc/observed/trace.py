@@ -19,10 +19,11 @@ from pyarrow import csv
 
 from aidc.evidence import Carrier, Evidence, InputError
 from aidc.observed import columns
-from aidc.observed.columns import Faults, Mask, Numbers, TimeColumn, fixed_timezone
+from aidc.observed.columns import Faults, Mask, Numbers
 from aidc.observed.formats import (
     AUTO,
     FIELDS,
+    GPU_UNITS,
     SECONDS_PER_UNIT,
     Dialect,
     Kind,
@@ -30,6 +31,7 @@ from aidc.observed.formats import (
 )
 from aidc.observed.sieve import Fault, Sieve
 from aidc.observed.textfile import TextFile, checked_path
+from aidc.observed.times import TimeColumn, elapsed, fixed_timezone, formatted_times, times
 
 # Longer rows are cut where they are shown.
 MAX_SHOWN_TEXT = 4096
@@ -57,7 +59,8 @@ class JobTrace(Carrier):
     extras : pandas.DataFrame
         The file's other columns as text, same index.
     set_aside : pandas.DataFrame
-        Rows that cannot be used: ``line``, ``reason``, ``text``.
+        Rows that cannot be used: ``line``, ``reason``, ``text``, ``field`` (the canonical
+        field at fault; empty where the row does not split into fields).
     dialect : Dialect
         How the file was read.
     path : Path
@@ -70,6 +73,8 @@ class JobTrace(Carrier):
     utc_offset : str
         Offset of all times in the file ("+08:00"); "mixed" where they differ (times are
         then in UTC), "none" where there is none.
+    offsets : pandas.DataFrame or None
+        Where they differ: the offset of each time (categorical), same index as ``jobs``.
     """
 
     jobs: pd.DataFrame
@@ -80,6 +85,7 @@ class JobTrace(Carrier):
     rows: int
     clock: str
     utc_offset: str
+    offsets: pd.DataFrame | None = None
 
 
 def load_trace(
@@ -92,7 +98,8 @@ def load_trace(
     path : str or Path
         The file; a relative path is taken from the current folder.
     dialect : str or Dialect
-        "auto" (from the header), the key of a dialect, or a dialect.
+        "auto" (from the header), the key of a dialect, a YAML file that describes one,
+        or a dialect.
     evidence : Evidence
         What is known of the file's origin; `aidc.catalog.open_trace` finds it out.
 
@@ -121,8 +128,8 @@ def load_trace(
         )
     fields, found = _parse(cells, chosen)
     kept = np.ones(len(lines), np.bool_)
-    for reason, at in found:
-        faults += [Fault(int(line), reason) for line in lines[at & kept]]
+    for name, reason, at in found:
+        faults += [Fault(int(line), reason, field=name) for line in lines[at & kept]]
         kept &= ~at
     offset = _utc_offset(fields, kept) if chosen.clock == "calendar" else "none"
     return JobTrace(
@@ -134,6 +141,7 @@ def load_trace(
         rows=rows,
         clock=chosen.clock,
         utc_offset=offset,
+        offsets=_offsets(fields, kept) if offset == "mixed" else None,
         evidence=evidence,
     )
 
@@ -177,21 +185,21 @@ def _rows(cells: Cells) -> int:
     return len(next(iter(cells.values())))
 
 
-def _parse(cells: Cells, dialect: Dialect) -> tuple[Fields, list[tuple[str, Mask]]]:
-    """Return the canonical fields, and reasons not to use a row with the rows they hold for.
+def _parse(cells: Cells, dialect: Dialect) -> tuple[Fields, list[tuple[str, str, Mask]]]:
+    """Return the canonical fields; and which field is a reason not to use which rows.
 
     Each column is taken out of ``cells``, which frees its text and leaves the extras.
     """
     fields: Fields = {}
-    found: list[tuple[str, Mask]] = []
+    found: list[tuple[str, str, Mask]] = []
     for name, source in dialect.columns.items():
         values, missing, faults = _parse_field(name, cells.pop(source), dialect)
         pa.default_memory_pool().release_unused()
         fields[name] = values
-        found += [(f"{source}: {reason}", rows) for reason, rows in faults.items()]
+        found += [(name, f"{source}: {reason}", rows) for reason, rows in faults.items()]
         if FIELDS[name].required and missing.any():
             # Last, because a cell that holds nonsense has no value either.
-            found.append((f"{source}: missing", missing))
+            found.append((name, f"{source}: {columns.MISSING}", missing))
     return fields, found
 
 
@@ -206,16 +214,24 @@ def _parse_field(name: str, text: pa.ChunkedArray, dialect: Dialect) -> tuple[Fi
             words = columns.labels(text)
             return words, words.isna().to_numpy(), {}
         case Kind.TIME:
-            elapsed = dialect.clock == "elapsed"
-            times = columns.elapsed(text, scale) if elapsed else columns.times(text)
-            return times, np.isnat(times.stamps), times.faults
+            moments = _parse_times(text, dialect)
+            return moments, np.isnat(moments.stamps), moments.faults
         case Kind.COUNT:
-            counts, faults = columns.numbers(text, columns.MAX_COUNT, whole=True)
-            return counts, np.isnan(counts), faults
+            unit = GPU_UNITS[dialect.gpu_unit] if name == "gpu_num" else 1.0
+            counts, faults = columns.numbers(text, columns.MAX_COUNT / unit, whole=unit == 1)
+            return counts * unit, np.isnan(counts), faults
         case Kind.SECONDS:
             limit = columns.MAX_GPU_SECONDS if name == "gpu_time_s" else columns.MAX_SECONDS
             seconds, faults = columns.numbers(text, limit / scale)
             return seconds * scale, np.isnan(seconds), faults
+
+
+def _parse_times(text: pa.ChunkedArray, dialect: Dialect) -> TimeColumn:
+    if dialect.clock == "elapsed":
+        return elapsed(text, SECONDS_PER_UNIT[dialect.unit])
+    if dialect.time_format is not None and dialect.utc_offset is not None:
+        return formatted_times(text, dialect.time_format, dialect.utc_offset)
+    return times(text, dialect.utc_offset)
 
 
 def _utc_offset(fields: Fields, kept: Mask) -> str:
@@ -224,6 +240,16 @@ def _utc_offset(fields: Fields, kept: Mask) -> str:
     if len(found) > 1:
         return "mixed"
     return found.pop() if found else "none"
+
+
+def _offsets(fields: Fields, kept: Mask) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            name: field.offset_of_each()[kept].array
+            for name, field in fields.items()
+            if isinstance(field, TimeColumn)
+        }
+    )
 
 
 def _jobs(fields: Fields, kept: Mask, lines: Lines, offset: str) -> pd.DataFrame:
@@ -266,6 +292,7 @@ def _set_aside(path: Path, faults: list[Fault]) -> pd.DataFrame:
             "line": np.array([fault.line for fault in ordered], np.int64),
             "reason": pd.Series([fault.reason for fault in ordered], dtype="str"),
             "text": pd.Series(_texts(path, ordered), dtype="str"),
+            "field": pd.Series([fault.field for fault in ordered], dtype="str"),
         }
     )
 

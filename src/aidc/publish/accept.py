@@ -9,40 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from aidc import paths
-from aidc.evidence import InputError
-from aidc.publish import freshness
 
 _RUN_METADATA = ("papermill", "widgets")
 
 
-def accept(
+def promote(
     names: Sequence[str],
-    run: Path = paths.RUNS / "default",
-    notebooks: Path = paths.NOTEBOOKS,
-    results: Path = paths.ACCEPTED,
+    run: Path,
+    notebooks: Path | None = None,
+    results: Path | None = None,
 ) -> list[Path]:
     """Copy the executed notebooks and the results of a run to where git keeps them.
 
     Metadata of the run itself (papermill's, timings) is dropped and cells get stable
-    ids, so that accepting an unchanged run changes no file.
-
-    Raises
-    ------
-    InputError
-        If a notebook has no complete results in ``run``, or ran with other parameters
-        than its defaults. Nothing is copied then.
+    ids, so that promoting an unchanged run changes no file.
     """
-    for name in names:
-        if freshness.read_record(run / "results" / name) is None:
-            raise InputError(
-                f"{paths.display(run)}: no complete results of {name}; "
-                f"run 'python -m aidc run {name}' first"
-            )
-        if "injected-parameters" in (run / f"{name}.ipynb").read_text(encoding="utf-8"):
-            raise InputError(
-                f"{paths.display(run)}: {name} ran with its own parameters; "
-                "only a run with the defaults can be accepted"
-            )
+    notebooks = notebooks or paths.NOTEBOOKS
+    results = results or paths.ACCEPTED
     written = []
     for name in names:
         document = json.loads((run / f"{name}.ipynb").read_text(encoding="utf-8"))

@@ -162,7 +162,7 @@ def arrivals_overdispersion(found: Overdispersion) -> Figure:
     axes.plot(
         cells["mean_per_hour"], cells["variance_per_hour2"], "o", color=BLUE,
         markersize=4 if len(cells) > 1 else 9, alpha=0.7,
-        label="observed, by hour of week" if len(cells) > 1 else "observed, all hours",
+        label="counts by hour of week" if len(cells) > 1 else "counts, all hours",
     )  # fmt: skip
     axes.plot(mean, mean, color=GREEN, linestyle="--", label="Poisson: mean")
     if np.isfinite(found.alpha):

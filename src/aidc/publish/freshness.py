@@ -58,13 +58,16 @@ def stale_inputs(record: Mapping[str, Any]) -> list[str]:
     reasons = []
     if record["python"] != _python():
         reasons.append(f"Python is {_python()}, was {record['python']}")
-    for name, digest in record["files"].items():
-        path = paths.ROOT / name
-        if not path.is_file():
-            reasons.append(f"input {name} is gone")
-        elif file_hash(path) != digest:
-            reasons.append(f"input {name} changed")
-    return reasons
+    return reasons + _changed(record["files"])
+
+
+def stale_registries(record: Mapping[str, Any]) -> list[str]:
+    """Return which registries changed since ``record`` was written.
+
+    Unlike other inputs they are committed beside the accepted results, and must agree.
+    """
+    folder = f"{_stored_name(paths.REGISTRY)}/"
+    return _changed({n: digest for n, digest in record["files"].items() if n.startswith(folder)})
 
 
 def stale_results(folder: Path, record: Mapping[str, Any]) -> list[str]:
@@ -95,6 +98,17 @@ def read_record(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return record if isinstance(record, dict) and record.get("schema") == 1 else None
+
+
+def _changed(files: Mapping[str, str]) -> list[str]:
+    reasons = []
+    for name, digest in files.items():
+        path = paths.ROOT / name
+        if not path.is_file():
+            reasons.append(f"input {name} is gone")
+        elif file_hash(path) != digest:
+            reasons.append(f"input {name} changed")
+    return reasons
 
 
 def _sources(notebook: Path) -> list[tuple[str, str]]:

@@ -12,8 +12,9 @@ from typing import Any
 import pandas as pd
 
 from aidc import paths
-from aidc.evidence import InputError
-from aidc.evidence.registry import Claim, Source, load_sources
+from aidc.evidence import InputError, Layer
+from aidc.evidence.registry import Claim
+from aidc.publish import freshness
 
 Number = Mapping[str, Any]
 
@@ -45,11 +46,17 @@ def read_numbers(root: Path) -> dict[str, dict[str, Any]]:
     Raises
     ------
     InputError
-        If two notebooks publish the same id.
+        If two notebooks publish the same id, or results are not as they were written.
     """
     numbers: dict[str, dict[str, Any]] = {}
     for path in sorted(root.glob("*/numbers.json")):
         notebook = path.parent.name
+        changed = edited(path.parent)
+        if changed:
+            raise InputError(
+                f"{paths.display(path.parent)}: {changed[0]}, expected what the notebook wrote; "
+                "run it again"
+            )
         for number_id, entry in json.loads(path.read_text(encoding="utf-8"))["numbers"].items():
             if number_id in numbers:
                 raise InputError(
@@ -60,11 +67,13 @@ def read_numbers(root: Path) -> dict[str, dict[str, Any]]:
     return numbers
 
 
-def verdicts(
-    claims: Iterable[Claim],
-    numbers: Mapping[str, Number],
-    sources: Mapping[str, Source] | None = None,
-) -> list[Verdict]:
+def edited(folder: Path) -> list[str]:
+    """Return what is not as a notebook wrote it in a folder of results."""
+    record = freshness.read_record(folder)
+    return ["no complete run.json"] if record is None else freshness.stale_results(folder, record)
+
+
+def verdicts(claims: Iterable[Claim], numbers: Mapping[str, Number]) -> list[Verdict]:
     """Return the verdict on each claim, in order.
 
     Parameters
@@ -73,14 +82,11 @@ def verdicts(
         Published figures.
     numbers : mapping
         Entries of ``numbers.json`` by id.
-    sources : mapping, optional
-        Registered sources; default: the registry's.
     """
-    known = load_sources() if sources is None else sources
     found = []
     for claim in claims:
         number = numbers.get(claim.number) if claim.number else None
-        found.append(Verdict(claim, number, _judge(claim, number, known)))
+        found.append(Verdict(claim, number, _judge(claim, number)))
     return found
 
 
@@ -120,29 +126,34 @@ def published_text(claim: Claim) -> str:
     return value if claim.exact else f"about {value}"
 
 
-def _judge(claim: Claim, number: Number | None, sources: Mapping[str, Source]) -> VerdictKind:
+def _judge(claim: Claim, number: Number | None) -> VerdictKind:
     if claim.number is None or number is None:
         return VerdictKind.NOT_YET
-    comparable = number["value"] is not None and not (
-        number.get("not_evaluable") or number.get("redefined")
-    )
-    if not comparable:
+    if not _comparable(claim, number):
         return VerdictKind.NOT_TESTABLE
     agrees = _agrees(claim, number["value"])
-    if number["provenance"] == "synthetic":
-        if not claim.calibrated:
-            return VerdictKind.NOT_TESTABLE
-        return VerdictKind.BY_CONSTRUCTION if agrees else VerdictKind.DIFFERS
-    if number["provenance"] == "verified":
-        if claim.input not in number["inputs"]:
-            return VerdictKind.NOT_TESTABLE
+    if number["provenance"] == "verified" and number["inputs"] == [claim.input]:
         return VerdictKind.REPRODUCED if agrees else VerdictKind.DIFFERS
-    # An unverified file may contradict a claim about its own kind of file, never confirm it.
-    source = sources.get(claim.input or "")
-    same_kind = source is not None and any(
-        name.startswith(f"file:{source.dialect}:") for name in number["inputs"]
+    if number["provenance"] == "synthetic" and claim.calibrated and _whole_standin(number):
+        return VerdictKind.BY_CONSTRUCTION if agrees else VerdictKind.DIFFERS
+    # An unverified file may be anything: it can neither confirm nor contradict.
+    return VerdictKind.NOT_TESTABLE
+
+
+def _comparable(claim: Claim, number: Number) -> bool:
+    """Whether a number is of the kind that the claim speaks of."""
+    return (
+        number["value"] is not None
+        and number["unit"] == claim.unit
+        and number["layer"] == Layer.OBSERVED.key
+        and not number.get("not_evaluable")
+        and not number.get("redefined")
     )
-    return VerdictKind.DIFFERS if same_kind and not agrees else VerdictKind.NOT_TESTABLE
+
+
+def _whole_standin(number: Number) -> bool:
+    """Whether the input is a stand-in as it was drawn, not a part or an edit of one."""
+    return all(name.endswith("-standin") for name in number["inputs"])
 
 
 def _agrees(claim: Claim, value: float | str) -> bool:

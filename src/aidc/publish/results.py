@@ -6,6 +6,7 @@ leaves the results of the run before it as they were.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import math
@@ -19,7 +20,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from aidc.evidence import Carrier, Evidence, EvidenceError, evidence_of
+from aidc import paths
+from aidc.evidence import Carrier, Evidence, EvidenceError, InputError, evidence_of
 from aidc.publish import freshness
 from aidc.publish.format import display_number
 from aidc.publish.style import Shown, save_svg
@@ -27,6 +29,8 @@ from aidc.publish.style import Shown, save_svg
 SCHEMA = 1
 NUMBERS = "numbers.json"
 RUN = "run.json"
+STAGING = ".staging-"
+"""How the hidden folder begins in which results wait for the end of their notebook."""
 
 
 def describe(evidence: Evidence) -> dict[str, Any]:
@@ -73,8 +77,15 @@ class Results:
         self._evidence: list[Evidence] = []
         self._numbers: dict[str, dict[str, Any]] = {}
         self._artefacts: dict[str, dict[str, Any]] = {}
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        self._staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        self._earlier = self._earlier_artefacts()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=folder))
+        except OSError as error:
+            raise InputError(
+                f"results_dir {paths.display(folder)}: cannot be written ({error.strerror}); "
+                "choose a folder of your own"
+            ) from error
 
     def number(
         self,
@@ -181,21 +192,32 @@ class Results:
             described["not_evaluable"] = list(of.not_evaluable)
         return described
 
+    def _earlier_artefacts(self) -> list[str]:
+        """Return what an earlier run left in the folder; refuse another notebook's folder."""
+        record = freshness.read_record(self.folder)
+        if record is None:
+            return []
+        if record["notebook"] != self.notebook:
+            raise InputError(
+                f"results_dir {paths.display(self.folder)}: found results of "
+                f"{record['notebook']}, expected none or those of {self.notebook}; "
+                "give every notebook a folder of its own"
+            )
+        return [Path(name).name for name in record["artefacts"]]
+
     def _publish(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        record = self.folder / RUN
-        if record.is_file():
-            earlier = json.loads(record.read_text(encoding="utf-8"))
-            record.unlink()
-            for name in earlier.get("artefacts", {}):
-                (self.folder / Path(name).name).unlink(missing_ok=True)
+        (self.folder / RUN).unlink(missing_ok=True)
+        for name in self._earlier:
+            (self.folder / name).unlink(missing_ok=True)
         for name in (*self._artefacts, NUMBERS, RUN):
             (self._staging / name).replace(self.folder / name)
         shutil.rmtree(self._staging)
 
     def __del__(self) -> None:
-        """Drop what a failed notebook had staged."""
+        """Drop what a failed notebook had staged, and the folder if it holds nothing else."""
         shutil.rmtree(getattr(self, "_staging", ""), ignore_errors=True)
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
 
 
 def footer(of: Carrier) -> str:
@@ -217,7 +239,7 @@ def _escaped(cell: object) -> object:
 def _plain(value: object) -> int | float | str | None:
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or isinstance(value, (int, str)):
+    if value is None or (isinstance(value, (int, str)) and not isinstance(value, bool)):
         return value
     if not isinstance(value, float):
         raise EvidenceError(

@@ -15,11 +15,13 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_domain(EvidenceDomain)
     app.add_role("num", roles.NumberRole())
     app.add_role("claim", roles.ClaimRole())
+    app.add_role("variable", roles.VariableRole())
     app.add_directive("result-figure", directives.ResultFigure)
     app.add_directive("result-table", directives.ResultTable)
     app.add_directive("claims", directives.Claims)
     app.add_directive("ledger", directives.Ledger)
     app.add_directive("variables", directives.Variables)
+    app.add_directive("input-map", directives.InputMap)
 
     app.connect("builder-inited", pages.check_shelf)
     app.connect("builder-inited", pages.warn_if_stale)

@@ -28,6 +28,8 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW, GREY)
 _SIZE_IN = (6.4, 4.3)
 _TITLE_WIDTH = 56  # characters a line
 _FOOTER_PT = 9
+_FOOTER = "evidence"
+_FOOTER_EM = 0.56  # width of a character of the footer, as a share of its size
 _PNG_DPI = 130
 _LINE = 0.045  # height of a footer line, as a share of the figure
 
@@ -86,12 +88,23 @@ def new_figure(title: str, skipped: tuple[str, ...] = ()) -> tuple[Figure, Axes]
 def save_svg(figure: Figure, path: Path, note: str) -> None:
     """Write a figure as SVG with ``note`` as its footer; equal figures give equal bytes.
 
-    Text becomes outlines, so that it looks the same where the font is missing.
+    The footer stays in the figure, wherever else it is shown; it is broken into lines
+    where it is wider than the figure. Text becomes outlines, so that it looks the same
+    where the font is missing.
     """
-    footer = figure.text(0.01, 0.01, note, fontsize=_FOOTER_PT, color="#555555")
+    for earlier in [text for text in figure.texts if text.get_gid() == _FOOTER]:
+        earlier.remove()
+    width = int(72 * figure.get_size_inches()[0] / (_FOOTER_EM * _FOOTER_PT))
+    figure.text(
+        0.01,
+        0.01,
+        textwrap.fill(note, width),
+        fontsize=_FOOTER_PT,
+        color="#555555",
+        gid=_FOOTER,
+    )
     with mpl.rc_context(STYLE):
         figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
-    footer.remove()
 
 
 @dataclass(frozen=True)

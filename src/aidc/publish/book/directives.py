@@ -15,17 +15,19 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from aidc.evidence import Layer
+from aidc.evidence.register import BANDS, Band, Group, Register
 from aidc.evidence.registry import Claim, Variable
 from aidc.publish.book import tables
 from aidc.publish.book.domain import EvidenceDomain, domain_of, link
 from aidc.publish.book.marks import (
-    ORIGIN,
     evidence_text,
     marks,
     number_link,
     number_text,
+    origin_text,
     quantity,
     status_pill,
+    variable_link,
     verdict_pill,
 )
 from aidc.publish.book.roles import nearest
@@ -244,16 +246,27 @@ class Ledger(_EvidenceDirective):
 
 
 class Variables(_EvidenceDirective):
-    """``{variables}``: the boundary table, from the registry."""
+    """``{variables}``: the boundary table, from the registry.
 
-    option_spec: ClassVar[dict[str, Any]] = {"name": directives.unchanged}
+    ``:part: paper`` keeps the rows of the paper's own table, ``:part: elsewhere`` the others.
+    """
+
+    option_spec: ClassVar[dict[str, Any]] = {
+        "name": directives.unchanged,
+        "part": lambda text: directives.choice(text, ("paper", "elsewhere")),
+    }
 
     def run(self) -> list[nodes.Node]:
         """Return the boundary table."""
         self.evidence.note_use("variables", "")
-        found = self.evidence.shelf.variables
+        part = self.options.get("part")
+        found = [
+            variable
+            for variable in self.evidence.shelf.variables
+            if part is None or variable.paper_table == (part == "paper")
+        ]
         if not found:
-            LOGGER.warning("{variables}: the registry is empty", location=self.get_location())
+            LOGGER.warning("{variables}: the registry has none", location=self.get_location())
         heads = ["Variable", "In the paper", "Status here", "First use", "Limitation"]
         table = tables.build(
             heads, [self._row(variable) for variable in found], classes=["aidc-variables"]
@@ -275,7 +288,50 @@ class Variables(_EvidenceDirective):
             self.inline(variable.first_use),
             [*self.inline(variable.limitation), nodes.Text(" "), *self.cited(variable.source)],
         ]
-        return tables.Row(cells, f"variable-{variable.key}")
+        anchor = f"variable-{variable.key}"
+        self.evidence.note_anchor("variable", variable.key, anchor)
+        return tables.Row(cells, anchor)
+
+
+class InputMap(_EvidenceDirective):
+    """``{input-map}``: the map of inputs in words, each variable linked to its limitation."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return one box a band, in the order of the figure."""
+        self.evidence.note_use("input-map", "")
+        register = self.evidence.shelf.register
+        if register is None:
+            LOGGER.warning("{input-map}: no register of works", location=self.get_location())
+            return []
+        return [self._band(register, band) for band in BANDS]
+
+    def _band(self, register: Register, band: Band) -> nodes.Node:
+        box = nodes.container("", classes=["aidc-band", f"aidc-band-{band.key}"])
+        title = nodes.paragraph("", "", classes=["aidc-band-title"])
+        title += [
+            nodes.strong("", band.title),
+            nodes.Text(" "),
+            nodes.inline("", band.title_zh, classes=["aidc-zh"]),
+            nodes.Text(f": {band.meaning}"),
+        ]
+        box += title
+        for group in register.groups(band):
+            box += self._group(group)
+        return box
+
+    def _group(self, group: Group) -> list[nodes.Node]:
+        shown: list[nodes.Node] = []
+        for work in group.works:
+            line = nodes.paragraph("", "", nodes.strong("", work.name), nodes.Text(" "))
+            line += [*self.cited(work.key), nodes.Text(f" gives {work.gives}. {work.boundary}")]
+            shown.append(line)
+        items = [
+            nodes.list_item("", nodes.paragraph("", "", variable_link(self.env, variable)))
+            for variable in group.variables
+        ]
+        if items:
+            shown.append(nodes.bullet_list("", *items, classes=["aidc-variables-list"]))
+        return shown
 
 
 def _definition(claim: Claim) -> list[nodes.Node]:
@@ -292,7 +348,7 @@ def _evidence_cells(entry: Number) -> Cells:
     return [
         [nodes.Text(f"{layer.key} "), nodes.inline("", layer.chinese, classes=["aidc-zh"])],
         [
-            nodes.Text(ORIGIN[entry["provenance"]]),
+            nodes.Text(origin_text(entry)),
             nodes.inline("", ", ".join(entry["inputs"]), classes=["aidc-note"]),
         ],
     ]

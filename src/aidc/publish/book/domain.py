@@ -13,13 +13,14 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 
 from aidc.evidence import Provenance
+from aidc.evidence.core import DECLARED
 from aidc.publish.book.shelf import Key, Shelf
 
 NAME = "aidc"
 
 
 class EvidenceDomain(Domain):
-    """Anchors of the ledger and claims pages, and the results each page depends on.
+    """Anchors of ledger, claims and boundary table, and the results each page depends on.
 
     Both are kept with the environment: links resolve whatever the order of the pages,
     and a later build re-reads the pages that quote something that changed.
@@ -31,6 +32,7 @@ class EvidenceDomain(Domain):
         "num": ObjType("number", "num"),
         "claim": ObjType("claim", "claim"),
         "result": ObjType("result", "result"),
+        "variable": ObjType("variable", "variable"),
         "ledger": ObjType("ledger", "ledger"),
     }
     initial_data: dict[str, Any] = {"anchors": {}, "uses": {}}  # noqa: RUF012
@@ -39,6 +41,7 @@ class EvidenceDomain(Domain):
         "result": "no page with a {ledger} explains the result %(target)r",
         "ledger": "no page has a {ledger}",
         "claim": "no page with {claims} explains the claim %(target)r",
+        "variable": "no page with {variables} explains the variable %(target)r",
     }
 
     def __init__(self, env: BuildEnvironment) -> None:
@@ -83,7 +86,7 @@ class EvidenceDomain(Domain):
                 for entry in self.shelf.evidence(key)
                 if entry["provenance"] == provenance.key
                 for name in entry["inputs"]
-                if not name.startswith("setting:")
+                if not name.startswith(DECLARED)
             }
         )
 

@@ -9,7 +9,8 @@ from docutils import nodes
 from sphinx.environment import BuildEnvironment
 
 from aidc.evidence import Layer
-from aidc.evidence.registry import Claim, Status
+from aidc.evidence.core import DECLARED
+from aidc.evidence.registry import Claim, Status, Variable
 from aidc.publish.book.domain import link
 from aidc.publish.ledger import Number, VerdictKind, published_text
 
@@ -20,6 +21,8 @@ ORIGIN = {
     "unverified": "unregistered file",
     "synthetic": "synthetic stand-in",
 }
+
+DECLARED_HERE = "declared in this book"
 
 VERDICT = {
     VerdictKind.REPRODUCED: ("✓", "reproduced"),
@@ -59,10 +62,20 @@ def number_text(entry: Number) -> str:
     return entry["text"] if entry["value"] is None else quantity(entry["text"], entry["unit"])
 
 
+def is_declared(entry: Number) -> bool:
+    """Return whether a result rests on nothing but settings and registers of this project."""
+    return all(name.startswith(DECLARED) for name in entry["inputs"])
+
+
+def origin_text(entry: Number) -> str:
+    """Return in words how well the inputs of a result are known."""
+    return DECLARED_HERE if is_declared(entry) else ORIGIN[entry["provenance"]]
+
+
 def evidence_text(entry: Number) -> str:
     """Return layer and origin in words, as a tooltip shows them."""
     layer = Layer[entry["layer"].upper()]
-    origin = f"{ORIGIN[entry['provenance']]} ({', '.join(entry['inputs'])})"
+    origin = f"{origin_text(entry)} ({', '.join(entry['inputs'])})"
     return f"{layer.key} layer {layer.chinese} · {origin}"
 
 
@@ -72,13 +85,9 @@ def marks(entry: Number) -> list[nodes.Node]:
     A letter for the layer in a frame for the origin, and a word for whatever keeps the
     result from answering the paper's own question.
     """
-    shown = [
-        _mark(
-            entry["layer"][0].upper(),
-            evidence_text(entry),
-            [f"aidc-{entry['layer']}", f"aidc-{entry['provenance']}"],
-        )
-    ]
+    origin = "declared" if is_declared(entry) else entry["provenance"]
+    classes = [f"aidc-{entry['layer']}", f"aidc-{origin}"]
+    shown = [_mark(entry["layer"][0].upper(), evidence_text(entry), classes)]
     if steps := entry.get("not_evaluable"):
         tooltip = f"not evaluable: {', '.join(steps)} (this data cannot answer; passed through)"
         shown.append(_mark("n/e", tooltip, ["aidc-caveat"]))
@@ -105,6 +114,12 @@ def claim_link(env: BuildEnvironment, claim: Claim, *, with_unit: bool) -> nodes
     tooltip = f"{claim.id}: published ({claim.source}), not computed here"
     mark = _mark("P", tooltip, ["aidc-published"])
     return link(env, "claim", claim.id, [nodes.Text(text), mark], tooltip)
+
+
+def variable_link(env: BuildEnvironment, variable: Variable) -> nodes.Node:
+    """Return the name of a variable, linked to what it is and to its limitation."""
+    tooltip = f"{variable.status.value.replace('_', ' ')}: {variable.limitation}"
+    return link(env, "variable", variable.key, [nodes.Text(variable.name)], tooltip)
 
 
 def verdict_pill(kind: VerdictKind) -> nodes.Node:

@@ -37,19 +37,23 @@ def check_shelf(app: Sphinx) -> None:
     """Stop with one line when results or registries cannot be read."""
     shelf = domain_of(app.env).shelf
     try:
-        _ = shelf.numbers, shelf.records, shelf.claims, shelf.sources, shelf.variables
+        _ = shelf.numbers, shelf.records, shelf.claims, shelf.variables, shelf.register
     except (InputError, OSError, ValueError, KeyError) as error:
         raise ConfigError(f"results and registries of the book: {error}") from error
 
 
 def warn_if_stale(app: Sphinx) -> None:
-    """Warn when accepted results no longer belong to the code they were made by."""
+    """Warn when accepted results no longer belong to the code and the registries."""
     shelf = domain_of(app.env).shelf
     if shelf.run is not None:
         return
     for notebook, record in shelf.records.items():
         folder = shelf.results / notebook
-        reasons = [*freshness.stale_code(record), *freshness.stale_results(folder, record)]
+        reasons = [
+            *freshness.stale_code(record),
+            *freshness.stale_registries(record),
+            *freshness.stale_results(folder, record),
+        ]
         if reasons:
             LOGGER.warning(
                 "accepted results are stale (%s); run the notebook and accept it",

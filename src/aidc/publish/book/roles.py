@@ -1,4 +1,4 @@
-"""The roles ``{num}`` and ``{claim}``: results and published figures in running text."""
+"""The roles ``{num}``, ``{claim}`` and ``{variable}``: what running text quotes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
 from aidc.publish.book.domain import domain_of
-from aidc.publish.book.marks import claim_link, number_link
+from aidc.publish.book.marks import claim_link, number_link, variable_link
 
 LOGGER = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 class _IdRole(SphinxRole):
-    """A role whose text is ``ID`` or ``ID|value`` (without the unit)."""
+    """A role whose text is an id, or ``ID|value`` (without the unit)."""
 
     def parts(self) -> tuple[str, bool]:
         """Return the id and whether the unit is wanted."""
@@ -72,3 +72,18 @@ class ClaimRole(_IdRole):
         if claim is None:
             return self.unknown("claim", claim_id, domain.shelf.claims)
         return [claim_link(self.env, claim, with_unit=with_unit)], []
+
+
+class VariableRole(_IdRole):
+    """``{variable}`KEY` ``: the name of a variable, linked to its row of the boundary table."""
+
+    def run(self) -> Result:
+        """Return the name, or a warning for an unknown key."""
+        key = self.text.strip()
+        domain = domain_of(self.env)
+        domain.note_use("variable", key)
+        variable = domain.shelf.variable(key)
+        if variable is None:
+            known = [found.key for found in domain.shelf.variables]
+            return self.unknown("variable", key, known)
+        return [variable_link(self.env, variable)], []

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from aidc import paths
+from aidc.evidence.register import Register, read_register
 from aidc.evidence.registry import (
     Claim,
-    Source,
     Variable,
     load_claims,
-    load_sources,
     load_variables,
 )
 from aidc.publish import freshness, ledger
@@ -90,16 +89,19 @@ class Shelf:
         return load_claims(path) if path.is_file() else {}
 
     @cached_property
-    def sources(self) -> dict[str, Source]:
-        """Registered sources by key."""
-        path = self.registry / "sources.yml"
-        return load_sources(path) if path.is_file() else {}
-
-    @cached_property
     def variables(self) -> list[Variable]:
         """Variables in the order of the boundary table."""
         path = self.registry / "variables.yml"
         return load_variables(path) if path.is_file() else []
+
+    @cached_property
+    def register(self) -> Register | None:
+        """Variables with the works they are read from, or None without a register of works."""
+        return read_register(self.registry) if (self.registry / "works.yml").is_file() else None
+
+    def variable(self, key: str) -> Variable | None:
+        """Return a variable by its key, or None if it is not registered."""
+        return next((found for found in self.variables if found.key == key), None)
 
     def artefact_file(self, name: str) -> Path | None:
         """Return the file of a figure or table, or None if it was not published."""
@@ -116,7 +118,7 @@ class Shelf:
     def verdicts(self, section: str) -> list[Verdict]:
         """Return the verdicts on a section's claims; ``""`` stands for all sections."""
         chosen = [claim for claim in self.claims.values() if section in ("", claim.section)]
-        return ledger.verdicts(chosen, self.numbers, self.sources)
+        return ledger.verdicts(chosen, self.numbers)
 
     def evidence(self, key: Key) -> list[Number]:
         """Return the evidence of every result behind ``key``; registries have none."""
@@ -150,8 +152,13 @@ class Shelf:
             content.append([(repr(found.claim), found.kind) for found in self.verdicts(name)])
         elif kind == "ledger":
             content.append([sorted(self.numbers), sorted(self.artefacts)])
+        elif kind == "variable":
+            content.append(repr(self.variable(name)))
         elif kind == "variables":
             content.append(repr(self.variables))
+        elif kind == "input-map" and (register := self.register):
+            # Not the carrier itself: a set within it has no order that lasts.
+            content += [repr(register.works), repr(register.sources), repr(register.variables)]
         text = json.dumps(content, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
