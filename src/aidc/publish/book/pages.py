@@ -48,12 +48,7 @@ def warn_if_stale(app: Sphinx) -> None:
     if shelf.run is not None:
         return
     for notebook, record in shelf.records.items():
-        folder = shelf.results / notebook
-        reasons = [
-            *freshness.stale_code(record),
-            *freshness.stale_registries(record),
-            *freshness.stale_results(folder, record),
-        ]
+        reasons = [*freshness.stale_code(record), *freshness.stale_registries(record)]
         if reasons:
             LOGGER.warning(
                 "accepted results are stale (%s); run the notebook and accept it",
