@@ -80,9 +80,9 @@ def test_steps_keep_energy_and_hide_what_is_above_the_cap() -> None:
     assert caps.kw == pytest.approx((12.0, 6.0))
     frame = compare_steps(sites, caps).frame
     assert frame["energy_mwh"].to_numpy() == pytest.approx(np.full(4, 8 * 1.75 / 1000))
-    assert frame["highest_mean_kw"].tolist() == [16, 16, 12, 12]
-    assert frame["energy_above_cap_kwh"].tolist() == pytest.approx([2.0, 6.0, 0.0, 6.0])
-    assert frame["time_share_above_cap"].iloc[0] == pytest.approx(0.5 / 24)
+    assert frame["highest_kw"].tolist() == [16, 16, 12, 12]
+    assert frame["above_cap_kwh"].tolist() == pytest.approx([2.0, 6.0, 0.0, 6.0])
+    assert frame["time_above_cap"].iloc[0] == pytest.approx(0.5 / 24)
 
 
 def test_a_cap_on_component_power_is_refused() -> None:

@@ -225,8 +225,8 @@ def compare_steps(loads: Sequence[SiteLoad], caps: Caps) -> Table:
     Returns
     -------
     Table
-        For each load and cap: ``slot_min``, ``energy_mwh``, ``highest_mean_kw``,
-        ``supply_cap_kw``, ``time_share_above_cap``, ``energy_above_cap_kwh``.
+        For each load and cap: ``slot_min``, ``energy_mwh``, ``highest_kw`` (of the slot
+        means), ``cap_kw``, ``time_above_cap`` (a share), ``above_cap_kwh``.
     """
     rows = []
     for load in loads:
@@ -237,10 +237,10 @@ def compare_steps(loads: Sequence[SiteLoad], caps: Caps) -> Table:
                 {
                     "slot_min": load.window.step_min,
                     "energy_mwh": load.energy_kwh / MEGA,
-                    "highest_mean_kw": power.max(),
-                    "supply_cap_kw": cap,
-                    "time_share_above_cap": np.mean(power > cap),
-                    "energy_above_cap_kwh": excess.sum() * load.window.step_s / SECONDS_PER_HOUR,
+                    "highest_kw": power.max(),
+                    "cap_kw": cap,
+                    "time_above_cap": np.mean(power > cap),
+                    "above_cap_kwh": excess.sum() * load.window.step_s / SECONDS_PER_HOUR,
                 }
             )
     return Table(frame=pd.DataFrame(rows))
