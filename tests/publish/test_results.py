@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from aidc.evidence import EvidenceError, InputError, Layer, Provenance
-from aidc.publish.results import Results
+from aidc.constructed.setting import declared
+from aidc.evidence import Evidence, EvidenceError, InputError, Layer, Provenance, Setting
+from aidc.publish.results import Results, footer
 from tests.evidence.carriers import Amount, amount
 
 
@@ -169,3 +170,11 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 def test_yes_is_no_number(tmp_path: Path) -> None:
     with pytest.raises(EvidenceError, match="a number is one value"):
         results(tmp_path / "r").number("a", True, "s", of=amount())
+
+
+def test_a_footer_names_few_settings_and_counts_many() -> None:
+    few, many = declared("a", "b"), declared("a", "b", "c", "d")
+    assert "setting:a, setting:b" in footer(Setting(name="x", value=1, evidence=few))
+    assert footer(Setting(name="x", value=1, evidence=many)).endswith("from 4 settings")
+    mixed = Evidence.join([many, Evidence(Layer.OBSERVED, Provenance.SYNTHETIC, frozenset({"z"}))])
+    assert footer(Setting(name="x", value=1, evidence=mixed)).endswith("from 4 settings, z")

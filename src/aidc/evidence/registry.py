@@ -275,8 +275,14 @@ def checked_entry(model: type[T], path: Path, label: str, fields: object) -> T:
         ) from error
 
 
-def _keyed(model: type[E], path: Path, *named_by_key: str) -> dict[str, E]:
-    """Read a mapping of entries; the fields ``named_by_key`` default to the key."""
+def read_entries(model: type[E], path: Path, *named_by_key: str) -> dict[str, E]:
+    """Return the entries of a mapping; the fields ``named_by_key`` default to the key.
+
+    Raises
+    ------
+    InputError
+        Naming file, entry and field of the first bad entry.
+    """
     document = read_yaml(path)
     if not isinstance(document, Mapping):
         raise InputError(
@@ -298,7 +304,7 @@ def load_sources(path: Path = paths.REGISTRY / "sources.yml") -> dict[str, Sourc
     InputError
         Naming file, entry and field of the first bad entry.
     """
-    return _keyed(Source, path, "key")
+    return read_entries(Source, path, "key")
 
 
 def load_works(path: Path = paths.REGISTRY / "works.yml") -> dict[str, Work]:
@@ -309,7 +315,7 @@ def load_works(path: Path = paths.REGISTRY / "works.yml") -> dict[str, Work]:
     InputError
         Naming file, entry and field of the first bad entry.
     """
-    return _keyed(Work, path, "key")
+    return read_entries(Work, path, "key")
 
 
 def load_claims(path: Path = paths.REGISTRY / "claims.yml") -> dict[str, Claim]:
@@ -320,7 +326,7 @@ def load_claims(path: Path = paths.REGISTRY / "claims.yml") -> dict[str, Claim]:
     InputError
         Naming file, entry and field of the first bad entry.
     """
-    return _keyed(Claim, path, "id", "number")
+    return read_entries(Claim, path, "id", "number")
 
 
 def load_variables(path: Path = paths.REGISTRY / "variables.yml") -> list[Variable]:

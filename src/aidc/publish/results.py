@@ -29,6 +29,7 @@ from aidc.publish.style import Shown, save_svg
 SCHEMA = 1
 NUMBERS = "numbers.json"
 RUN = "run.json"
+_FEW_SETTINGS = 3
 STAGING = ".staging-"
 """How the hidden folder begins in which results wait for the end of their notebook."""
 
@@ -221,9 +222,16 @@ class Results:
 
 
 def footer(of: Carrier) -> str:
-    """Return the line that a figure carries wherever it is copied to."""
+    """Return the line that a figure carries wherever it is copied to.
+
+    More than a few settings are counted; ``run.json`` names them.
+    """
+    text = str(evidence_of(of))
+    settings = sorted(name for name in evidence_of(of).inputs if name.startswith("setting:"))
+    if len(settings) > _FEW_SETTINGS:
+        text = text.replace(", ".join(settings), f"{len(settings)} settings")
     skipped = f" · not evaluable: {', '.join(of.not_evaluable)}" if of.not_evaluable else ""
-    return f"{evidence_of(of)}{skipped}"
+    return f"{text}{skipped}"
 
 
 def _without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
