@@ -27,7 +27,7 @@ book: $(INSTALLED) ## Run the notebooks and build the book: _build/html/index.ht
 	@echo "The book is in _build/html/index.html"
 
 test: lint ## Lint, types, import contracts, pytest, and nbval on the notebooks
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 	$(BIN)/python -m pytest --nbval notebooks --nbval-sanitize-with tests/notebooks/sanitize.cfg
 
 lint: $(INSTALLED) ## Lint, types and import contracts only
@@ -53,5 +53,5 @@ lock: ## Write requirements.txt anew from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --extra book --extra test --extra build --universal --python-version 3.11 \
 	  --quiet --no-emit-index-url --output-file requirements.txt
 
-clean: ## Remove what was built; fetched data and the environment stay
-	rm -rf _build runs .pytest_cache .mypy_cache .ruff_cache .hypothesis
+clean: ## Remove what was built; fetched files and the environment stay
+	rm -rf _build runs data/cache/seren-standin-* .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no fault of the code; a run in CI repeats the same examples.
+settings.register_profile("aidc", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("aidc")
 
 REAL_DATA_VARIABLE = "AIDC_REAL_DATA"
 

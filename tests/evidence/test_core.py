@@ -1,13 +1,13 @@
 """Evidence joins to the weaker, travels on carriers, and cannot be left behind."""
 
-import dataclasses
 from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aidc.evidence import Carrier, Evidence, EvidenceError, Layer, Provenance, evidence_of, step
+from aidc.evidence import Evidence, EvidenceError, Layer, Provenance, evidence_of, step
+from tests.evidence.carriers import Amount, amount
 
 evidence = st.builds(
     Evidence,
@@ -15,15 +15,6 @@ evidence = st.builds(
     provenance=st.sampled_from(Provenance),
     inputs=st.frozensets(st.sampled_from(["a", "b", "c", "setting:s"]), min_size=1),
 )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Amount(Carrier):
-    value: float = 0.0
-
-
-def amount(layer: Layer, provenance: Provenance, *inputs: str) -> Amount:
-    return Amount(evidence=Evidence(layer, provenance, frozenset(inputs)))
 
 
 @given(st.lists(evidence, min_size=1, max_size=5))
@@ -56,7 +47,7 @@ def test_a_step_raises_to_its_layer_and_never_lowers(of: Layer, raised: Layer) -
     def same(value: Amount) -> Amount:
         return Amount(value=value.value)
 
-    result = same(amount(of, Provenance.UNVERIFIED, "x"))
+    result = same(amount("x", layer=of, provenance=Provenance.UNVERIFIED))
     assert evidence_of(result) == Evidence(max(of, raised), Provenance.UNVERIFIED, frozenset({"x"}))
 
 
@@ -65,9 +56,9 @@ def test_a_step_finds_carriers_inside_collections_and_keywords() -> None:
     def total(first: Amount, rest: list[Amount], named: dict[str, Amount]) -> Amount:
         return Amount(value=first.value + len(rest) + len(named))
 
-    synthetic = amount(Layer.OBSERVED, Provenance.SYNTHETIC, "s")
-    verified = amount(Layer.OBSERVED, Provenance.VERIFIED, "v")
-    setting = amount(Layer.CONSTRUCTED, Provenance.VERIFIED, "setting:k")
+    synthetic = amount("s", provenance=Provenance.SYNTHETIC)
+    verified = amount("v")
+    setting = amount("setting:k", layer=Layer.CONSTRUCTED)
     result = total(verified, rest=[setting], named={"x": synthetic})
     assert evidence_of(result) == Evidence(
         Layer.CONSTRUCTED, Provenance.SYNTHETIC, frozenset({"s", "v", "setting:k"})
@@ -87,7 +78,7 @@ def test_a_step_refuses_bare_values_in_and_out() -> None:
         return value.value  # type: ignore[return-value]
 
     with pytest.raises(EvidenceError, match="bare returned a bare float"):
-        bare(amount(Layer.OBSERVED, Provenance.VERIFIED, "v"))
+        bare(amount("v"))
 
 
 def test_only_a_carrier_made_by_a_step_has_evidence() -> None:
@@ -95,6 +86,15 @@ def test_only_a_carrier_made_by_a_step_has_evidence() -> None:
         evidence_of(300.0)
     with pytest.raises(EvidenceError, match="was built by hand"):
         evidence_of(Amount(value=300.0))
+
+
+def test_what_could_not_be_evaluated_is_handed_on() -> None:
+    @step(Layer.OBSERVED)
+    def combine(first: Amount, second: Amount) -> Amount:
+        return Amount(not_evaluable=("times", "state"))
+
+    result = combine(amount("a", not_evaluable=("state",)), amount("b", not_evaluable=("user",)))
+    assert result.not_evaluable == ("state", "user", "times")
 
 
 def test_errors_show_as_one_line_in_a_notebook() -> None:

@@ -82,7 +82,7 @@ def test_a_bad_entry_names_file_entry_and_field(
 
 
 def test_a_missing_registry_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere.yml: cannot be read"):
+    with pytest.raises(InputError, match=r"nowhere\.yml: cannot be read"):
         load_claims(tmp_path / "nowhere.yml")
 
 

@@ -5,6 +5,7 @@ from aidc.evidence.core import (
     Evidence,
     Layer,
     Provenance,
+    Setting,
     evidence_of,
     step,
 )
@@ -17,6 +18,7 @@ __all__ = [
     "InputError",
     "Layer",
     "Provenance",
+    "Setting",
     "evidence_of",
     "step",
 ]

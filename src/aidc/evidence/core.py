@@ -77,6 +77,11 @@ class Evidence:
         return self.provenance is Provenance.SYNTHETIC
 
     @classmethod
+    def setting(cls, name: str) -> Evidence:
+        """Return the evidence of a value that the experimenter chose."""
+        return cls(Layer.CONSTRUCTED, Provenance.VERIFIED, frozenset({f"setting:{name}"}))
+
+    @classmethod
     def join(cls, parts: Iterable[Evidence]) -> Evidence:
         """Return the evidence of a value that depends on all the parts.
 
@@ -99,6 +104,11 @@ class Evidence:
             inputs=frozenset().union(*(part.inputs for part in found)),
         )
 
+    def __str__(self) -> str:
+        """Return one line for readers, the same in every process."""
+        inputs = ", ".join(sorted(self.inputs))
+        return f"{self.layer.key} layer · {self.provenance.key} · from {inputs}"
+
     def raised_to(self, layer: Layer) -> Evidence:
         """Return this evidence at ``layer``, or unchanged if it is there already."""
         return dataclasses.replace(self, layer=max(self.layer, layer))
@@ -108,10 +118,38 @@ class Evidence:
 class Carrier:
     """Base of every value that carries evidence.
 
-    ``evidence`` is None only inside a step, which sets it on what the step returns.
+    Attributes
+    ----------
+    evidence : Evidence or None
+        None only inside a step, which sets it on what the step returns.
+    not_evaluable : tuple of str
+        Selection steps that the data could not answer and that passed every row
+        through. Steps hand it on, and it is shown wherever a result is.
     """
 
     evidence: Evidence | None = None
+    not_evaluable: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Setting(Carrier):
+    """A value that the experimenter chose, such as the coverage of an interval.
+
+    Attributes
+    ----------
+    name : str
+        Name of the parameter.
+    value : object
+        What was chosen.
+    """
+
+    name: str
+    value: object
+
+    @classmethod
+    def of(cls, name: str, value: object) -> Setting:
+        """Return a setting with its evidence."""
+        return cls(name=name, value=value, evidence=Evidence.setting(name))
 
 
 def evidence_of(value: object) -> Evidence:
@@ -154,6 +192,7 @@ def step(layer: Layer) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     The evidence of all carriers among its arguments (also inside lists, tuples, sets
     and dictionaries) is joined, raised to ``layer`` and set on the carrier it returns.
+    What they could not evaluate is handed on, before what the step itself could not.
 
     Raises
     ------
@@ -179,14 +218,19 @@ def step(layer: Layer) -> Callable[[Callable[P, R]], Callable[P, R]]:
         @functools.wraps(function)
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
             bound: dict[str, Any] = signature.bind(*args, **kwargs).arguments
-            joined = Evidence.join(evidence_of(c) for c in _carriers(bound)).raised_to(layer)
+            carriers = list(_carriers(bound))
+            joined = Evidence.join(evidence_of(c) for c in carriers).raised_to(layer)
             result = function(*args, **kwargs)
             if not isinstance(result, Carrier):
                 raise EvidenceError(
                     f"rule 'a step returns a carrier': {function.__name__} returned a bare "
                     f"{type(result).__name__}; allowed is a Carrier"
                 )
-            return dataclasses.replace(result, evidence=joined)
+            everyone: list[Carrier] = [*carriers, result]
+            skipped = [name for carrier in everyone for name in carrier.not_evaluable]
+            return dataclasses.replace(
+                result, evidence=joined, not_evaluable=tuple(dict.fromkeys(skipped))
+            )
 
         return wrapped
 

@@ -1,7 +1,7 @@
 """The two errors that a reader of this project meets."""
 
 
-class _OneLine(Exception):
+class _OneLineError(Exception):
     """An error that a notebook shows as one line, without a traceback."""
 
     def _render_traceback_(self) -> list[str]:
@@ -9,7 +9,7 @@ class _OneLine(Exception):
         return [f"{type(self).__name__}: {self}"]
 
 
-class InputError(_OneLine, ValueError):
+class InputError(_OneLineError, ValueError):
     """A file, a parameter or a registry entry that cannot be used.
 
     Its message is one line: where (file, line or column), what was found, what was
@@ -17,7 +17,7 @@ class InputError(_OneLine, ValueError):
     """
 
 
-class EvidenceError(_OneLine, TypeError):
+class EvidenceError(_OneLineError, TypeError):
     """A number was about to claim more than its evidence allows.
 
     Its message says which rule was broken, what was passed and what is allowed.

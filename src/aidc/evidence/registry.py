@@ -78,6 +78,9 @@ class Claim(_Entry):
         construction.
     number : str or None
         Id of the number that recomputes it; None while nothing does.
+    reading : str or None
+        Name of the published figure, where its text leaves open which definition it
+        means and each reading is a claim of its own: one reading that agrees is enough.
     """
 
     id: str
@@ -92,6 +95,7 @@ class Claim(_Entry):
     input: str | None = None
     calibrated: bool = False
     number: str | None
+    reading: str | None = None
     note: str | None = None
 
 
@@ -165,7 +169,7 @@ def _keyed(model: type[E], path: Path, *named_by_key: str) -> dict[str, E]:
     entries: dict[str, E] = {}
     for key, fields in document.items():
         if isinstance(fields, Mapping):
-            fields = {name: key for name in named_by_key} | dict(fields)
+            fields = dict.fromkeys(named_by_key, key) | dict(fields)
         entries[str(key)] = _entry(model, path, str(key), fields)
     return entries
 

@@ -1,0 +1,1 @@
+"""What public data say: formats, loading, fetching, and statistics of what was loaded."""

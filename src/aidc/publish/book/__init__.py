@@ -1,0 +1,1 @@
+"""The published book's machinery: what its roles, directives and pages are made of."""

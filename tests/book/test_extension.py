@@ -1,0 +1,274 @@
+"""The extension on a tiny book: roles, directives, re-reading, warnings, notebooks, banner."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tests.book.conftest import (
+    NOTEBOOK,
+    PAGES,
+    VERIFIED,
+    TinyBook,
+    write_notebook,
+    write_results,
+)
+
+
+def text_of(page: BeautifulSoup) -> str:
+    return " ".join(page.get_text(" ", strip=True).split())
+
+
+def banner(page: BeautifulSoup) -> str:
+    found = page.select("p.aidc-banner")
+    assert len(found) <= 1
+    return text_of(found[0]) if found else ""
+
+
+# --- what a reader sees ----------------------------------------------------------------
+
+
+def test_a_number_shows_value_unit_mark_and_leads_to_the_ledger(built_tiny_book: TinyBook) -> None:
+    with_unit, bare = built_tiny_book.page("book/one").select("a.aidc-link:has(.aidc-num)")
+    assert with_unit.get_text().split() == ["207,378", "jobsO"]
+    assert bare.get_text() == "207,378O"
+    assert with_unit["href"] == "ledger.html#num-pool.jobs"
+    mark = with_unit.select_one("abbr.aidc-mark")
+    assert mark is not None
+    assert mark["title"] == "observed layer 观测层 · synthetic stand-in (seren-standin)"
+    assert {"aidc-observed", "aidc-synthetic"} <= set(mark["class"])
+
+
+def test_the_ledger_explains_every_number_figure_and_table(built_tiny_book: TinyBook) -> None:
+    page = built_tiny_book.page("book/ledger")
+    anchors = {row["id"] for row in page.select("tr[id]")}
+    assert anchors == {
+        "num-pool.jobs",
+        "num-pool.duration_s.p50",
+        "result-31_task_pool-ecdf.svg",
+        "result-31_task_pool-funnel.csv",
+    }
+    assert page.select_one(f'a[href="../notebooks/{NOTEBOOK}.html"]')
+
+
+def test_a_claim_is_marked_as_published_and_leads_to_its_verdict(
+    built_tiny_book: TinyBook,
+) -> None:
+    page = built_tiny_book.page("book/claims")
+    claim = page.select_one("a.aidc-link:has(.aidc-claim)")
+    assert claim is not None
+    assert claim["href"] == "#claim-power.mean_w"
+    assert claim.get_text().split() == ["about", "5,270", "WP"]
+    assert "not computed here" in claim["title"]
+    rows = {row["id"]: text_of(row) for row in page.select("tr[id^=claim-]")}
+    assert "by construction" in rows["claim-pool.jobs"]
+    assert "207,378" in rows["claim-pool.jobs"]
+    assert "not yet recomputed here" in rows["claim-power.mean_w"]
+
+
+def test_the_boundary_table_shows_both_labels(built_tiny_book: TinyBook) -> None:
+    (row,) = built_tiny_book.page("book/claims").select("tr[id^=variable-]")
+    assert [text_of(cell) for cell in row.select("td")] == [
+        "slack [min] 时间余量",
+        "未观测",
+        "experimental setting 实验设定",
+        "builds a deadline",
+        "no service level [ Aki26 ]",
+    ]
+
+
+def test_figures_and_tables_are_numbered_marked_and_described(built_tiny_book: TinyBook) -> None:
+    page = built_tiny_book.page("book/one_one")
+    image = page.select_one("figure#fig-ecdf img")
+    assert image is not None
+    assert image["alt"] == "A rising curve of durations"
+    assert page.select_one("figcaption abbr.aidc-synthetic")
+    assert page.select_one("table#tab-funnel caption abbr.aidc-synthetic")
+    assert "See Fig. 1 and Table 1 ." in text_of(page)
+
+
+def test_a_table_is_readable(built_tiny_book: TinyBook) -> None:
+    table = built_tiny_book.page("book/one_one").select_one("table#tab-funnel")
+    assert table is not None
+    assert [text_of(head) for head in table.select("th")] == ["step", "rows in", "wait [s]"]
+    cells = [[text_of(cell) for cell in row.select("td")] for row in table.select("tbody tr")]
+    # Text is shown as it is: stars and underscores are no markup.
+    assert cells == [["all *rows*", "818,327", "0.5"], ["state_is", "523,350", ""]]
+    right = ["aidc-right" in cell.get("class", []) for cell in table.select("tbody tr td")][:3]
+    assert right == [False, True, True]
+
+
+def test_files_are_numbered_and_headings_are_not(built_tiny_book: TinyBook) -> None:
+    titles = [
+        text_of(heading).removesuffix(" ¶")
+        for name in ("book/one", "book/one_one", "book/two", "book/ledger")
+        for heading in built_tiny_book.page(name).select("h1, h2")
+    ]
+    assert titles == ["1 One 一", "A heading of its own", "1.1 One in one", "2 Two", "Ledger"]
+
+
+def test_a_step_that_cannot_be_answered_shows_with_the_number(tiny_book: TinyBook) -> None:
+    write_results(tiny_book.accepted, not_evaluable=("state", "times"))
+    assert tiny_book.build().status == 0
+    for page in ("book/one", "book/ledger", "book/claims"):
+        mark = tiny_book.page(page).select_one("abbr.aidc-caveat")
+        assert mark is not None
+        assert "not evaluable: state, times" in mark["title"]
+
+
+# --- the banner ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*(page for page in PAGES if page != "index"), f"notebooks/{NOTEBOOK}"],
+)
+def test_a_page_with_anything_synthetic_says_so(built_tiny_book: TinyBook, name: str) -> None:
+    page = built_tiny_book.page(name)
+    assert "seren-standin" in banner(page)
+    title = page.select_one("h1")
+    assert title is not None
+    following = title.find_next_sibling()
+    assert following is not None
+    assert "aidc-banner" in following["class"]
+
+
+def test_a_page_without_results_has_no_banner(built_tiny_book: TinyBook) -> None:
+    assert banner(built_tiny_book.page("index")) == ""
+
+
+def test_verified_results_have_no_banner(tiny_book: TinyBook) -> None:
+    write_results(tiny_book.accepted, evidence=VERIFIED)
+    assert tiny_book.build().status == 0
+    assert [name for name in PAGES if banner(tiny_book.page(name))] == []
+    assert banner(tiny_book.page(f"notebooks/{NOTEBOOK}")) == ""
+    assert "reproduced" in text_of(tiny_book.page("book/claims"))
+
+
+# --- what is read again ----------------------------------------------------------------
+
+
+def test_only_pages_that_show_a_changed_number_are_read_again(tiny_book: TinyBook) -> None:
+    assert tiny_book.build().status == 0
+    write_results(tiny_book.accepted, median_s=301)
+    assert tiny_book.build().read == {"book/two", "book/ledger"}
+    assert "301" in text_of(tiny_book.page("book/two"))
+
+
+def test_rewritten_but_equal_numbers_read_nothing_again(tiny_book: TinyBook) -> None:
+    assert tiny_book.build().status == 0
+    numbers = tiny_book.accepted / NOTEBOOK / "numbers.json"
+    numbers.write_bytes(numbers.read_bytes())
+    os.utime(numbers)
+    assert tiny_book.build().read == set()
+
+
+def test_a_change_of_a_claim_reads_its_pages_again(tiny_book: TinyBook) -> None:
+    assert tiny_book.build().status == 0
+    registry = tiny_book.root / "data/registry/claims.yml"
+    registry.write_text(registry.read_text().replace("5270", "5271"))
+    assert tiny_book.build().read == {"book/claims"}
+    assert "5,271" in text_of(tiny_book.page("book/claims"))
+
+
+def test_a_run_replaces_notebook_and_numbers_and_goes_again(
+    tiny_book: TinyBook, tmp_path: Path
+) -> None:
+    run = tmp_path / "elsewhere"
+    write_results(run / "results", jobs=42)
+    write_notebook(run / f"{NOTEBOOK}.ipynb", "copy of the run")
+    notebook = f"notebooks/{NOTEBOOK}"
+
+    assert tiny_book.build().status == 0
+    assert "committed copy" in text_of(tiny_book.page(notebook))
+
+    of_run = tiny_book.build(run)
+    assert of_run.status == 0, of_run.output
+    assert of_run.read == {"book/one", "book/one_one", "book/ledger", "book/claims", notebook}
+    assert "copy of the run" in text_of(tiny_book.page(notebook))
+    assert "The pool has 42 jobs" in text_of(tiny_book.page("book/one")).replace("\xa0", " ")
+    offered = tiny_book.root / "_build/html/_sources" / f"{notebook}.ipynb"
+    assert "copy of the run" in offered.read_text(encoding="utf-8")
+
+    write_notebook(run / f"{NOTEBOOK}.ipynb", "second copy of the run")
+    assert tiny_book.build(run).read == {notebook}
+    assert "second copy" in text_of(tiny_book.page(notebook))
+
+    shutil.rmtree(run)
+    assert tiny_book.build().status == 0
+    assert "committed copy" in text_of(tiny_book.page(notebook))
+    assert "207,378" in text_of(tiny_book.page("book/one"))
+
+
+# --- what fails a build ----------------------------------------------------------------
+
+
+PLANTED = {
+    "Text {num}`pool.job`.": "unknown number 'pool.job'; nearest: pool.jobs",
+    "Text {claim}`power.mean`.": "unknown claim 'power.mean'; nearest: power.mean_w",
+    "Text {num}`pool.jobs|unit`.": "found form 'unit', expected `ID` or `ID|value`",
+    "```{result-figure} 31_task_pool/ecd.svg\n```": "hold no '31_task_pool/ecd.svg'",
+    "```{result-table} 31_task_pool/none.csv\n```": "hold no '31_task_pool/none.csv'",
+    "```{claims} 9.9\n```": "no claim is registered for section '9.9'",
+}
+
+
+def test_planted_warnings_fail_every_build_and_name_the_line(tiny_book: TinyBook) -> None:
+    source = "\n\n".join(["# Two", *PLANTED])
+    lines = source.splitlines()
+    tiny_book.write("book/two", source)
+    for _ in range(2):
+        done = tiny_book.build()
+        assert done.status != 0
+        for text, message in PLANTED.items():
+            place = f"two.md:{lines.index(text.splitlines()[0]) + 1}: "
+            assert [line for line in done.warnings if place in line and message in line], message
+    tiny_book.write("book/two", PAGES["book/two"])
+    assert tiny_book.build().status == 0
+
+
+def test_a_warning_of_sphinx_itself_fails_every_build(tiny_book: TinyBook) -> None:
+    tiny_book.write("book/two", "# Two\n\n{ref}`nowhere`\n")
+    assert [tiny_book.build().status != 0 for _ in range(2)] == [True, True]
+
+
+def test_a_stored_error_fails_the_build(tiny_book: TinyBook) -> None:
+    write_notebook(tiny_book.root / "notebooks" / f"{NOTEBOOK}.ipynb", "text", error=True)
+    done = tiny_book.build()
+    assert done.status != 0
+    assert any("cell 2 ended in ValueError: bad" in line for line in done.warnings)
+
+
+def test_a_run_without_the_notebook_fails_the_build(tiny_book: TinyBook, tmp_path: Path) -> None:
+    write_results(tmp_path / "elsewhere" / "results")
+    done = tiny_book.build(tmp_path / "elsewhere")
+    assert done.status != 0
+    assert any(f"holds no {NOTEBOOK}.ipynb" in line for line in done.warnings)
+
+
+def test_edited_results_are_stale(tiny_book: TinyBook) -> None:
+    table = tiny_book.accepted / NOTEBOOK / "funnel.csv"
+    table.write_text(table.read_text().replace("818327", "818328"))
+    done = tiny_book.build()
+    assert done.status != 0
+    assert any("stale (result funnel.csv was edited)" in line for line in done.warnings)
+
+
+def test_a_bad_registry_is_named_in_one_line(tiny_book: TinyBook) -> None:
+    registry = tiny_book.root / "data/registry/claims.yml"
+    registry.write_text(registry.read_text().replace("tolerance: 5", "tolerance: wide"))
+    done = tiny_book.build()
+    assert done.status != 0
+    assert "entry 'power.mean_w', field 'tolerance'" in done.output
+    assert "Traceback" not in done.output
+
+
+def test_without_a_ledger_a_number_leads_nowhere(tiny_book: TinyBook) -> None:
+    tiny_book.write("book/ledger", "# Ledger\n")
+    done = tiny_book.build()
+    assert done.status != 0
+    assert any("explains the number 'pool.jobs'" in line for line in done.warnings)
