@@ -3,10 +3,14 @@
 Both give (P, E) of one storage with a cyclic state of charge and no reserve.
 """
 
+import logging
 import warnings
 
 import numpy as np
 import pandas as pd
+
+for chatty in ("pypsa", "linopy"):
+    logging.getLogger(chatty).setLevel(logging.ERROR)
 
 
 def by_pypsa(case, weights):
@@ -112,6 +116,6 @@ def by_linopy(case, weights):
     if limit is not None:
         model.add_constraints(power - limit * energy <= 0, name="rate")
     model.add_objective(weights.power * power + weights.energy * energy)
-    status, _ = model.solve(solver_name="highs", io_api="direct", output_flag=False)
+    status, _ = model.solve(solver_name="highs", io_api="direct", progress=False, output_flag=False)
     assert status == "ok"
     return float(power.solution), float(energy.solution)

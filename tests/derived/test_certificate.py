@@ -33,7 +33,7 @@ def test_a_certified_schedule_serves_every_job(drawn, slack_min):
 
 
 def test_without_the_job_by_job_model_least_delay_and_inflation_are_tried(drawn, monkeypatch):
-    monkeypatch.setattr(certificate, "EXACT_COLUMNS", 0)
+    monkeypatch.setattr(certificate, "MOST_CLASS_COLUMNS", 0)
     case = drawn(60.0)
     plan = size(case, EVEN)
     rough = certify(case, plan)

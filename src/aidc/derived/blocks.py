@@ -24,8 +24,8 @@ from aidc.evidence import InputError
 
 MANY_COLUMNS = 20_000
 
-# One block a kind of column (None is zero), lower and upper limits, number of rows.
-Row: TypeAlias = tuple[list[Any], Floats | float, Floats | float, int]
+# Coefficients by kind of column, lower and upper limits.
+Row: TypeAlias = tuple[dict[str, Any], Floats | float, Floats | float]
 
 
 @dataclass(frozen=True)
@@ -126,75 +126,78 @@ def _column_limits(
 
 
 def _rows(case: StorageCase, units: Units) -> tuple[Sparse, Floats, Floats]:
-    slots, step_h = case.horizon.active, case.horizon.step_h
-    (technology,) = case.technologies
-    eye, none = sp.eye_array(slots), None
-    inflow, outflow = step_h * technology.eta_charge, step_h / technology.eta_discharge
-    one = sp.csr_array(np.ones((slots, 1)))
-    at_ends = sp.csr_array(np.ones((slots + 1, 1)))
-    span = technology.soc_max - technology.soc_min
-    change = sp.eye_array(slots, slots + 1, k=1) - sp.eye_array(slots, slots + 1)
-    first = sp.csr_array(([1.0], ([0], [0])), shape=(1, slots + 1))
-    last = sp.csr_array(([1.0], ([0], [slots])), shape=(1, slots + 1))
-    cap = case.cap_kw[:slots] - case.horizon.idle_kw
-    idle = -case.horizon.idle_kw
-    limit = technology.power_to_energy_per_h
-    hours = 0.0 if limit is None else 1.0 / limit
-    begin = [none, none, none, none, first - last, none, none]
-    if not case.cyclic:
-        begin = [none, sp.csr_array([[-span]]), none, none, first, none, none]
-    # Columns: power, energy, charge, discharge, usable, serve, units.
-    blocks: list[Row] = [
-        ([none, none, eye, -eye, none, eye, none], idle, cap, slots),
-        ([none, none, -inflow * eye, outflow * eye, change, none, none], 0.0, 0.0, slots),
-        ([-one, none, eye, none, none, none, none], -np.inf, 0.0, slots),
-        ([-one, none, none, eye, none, none, none], -np.inf, 0.0, slots),
-        (
-            [none, -span * at_ends, none, none, sp.eye_array(slots + 1), none, none],
-            -np.inf,
-            0.0,
-            slots + 1,
-        ),
-        ([none, none, none, none, none, eye, -units.power], 0.0, 0.0, slots),
-        ([none, none, none, none, none, none, units.groups], units.low, units.high, units.low.size),
-        (begin, 0.0, 0.0, 1),
-        ([sp.csr_array([[hours]]), sp.csr_array([[-1.0]]), *[none] * 5], -np.inf, 0.0, 1),
+    slots, idle = case.horizon.active, case.horizon.idle_kw
+    eye = sp.eye_array(slots)
+    rows: list[Row] = [
+        ({"serve": eye, "charge": eye, "discharge": -eye}, -idle, case.cap_kw[:slots] - idle),
+        ({"serve": eye, "units": -units.power}, 0.0, 0.0),
+        ({"units": units.groups}, units.low, units.high),
+        *_storage_rows(case),
+        *_reserve_rows(case),
     ]
-    blocks += _reserve_rows(case)
-    widths = (1, 1, slots, slots, slots + 1, slots, units.upper.size)
+    widths = {
+        "power": 1,
+        "energy": 1,
+        "charge": slots,
+        "discharge": slots,
+        "usable": slots + 1,
+        "serve": slots,
+        "units": units.upper.size,
+    }
+    heights = [next(iter(blocks.values())).shape[0] for blocks, _, _ in rows]
     matrix = sp.vstack(
         [
             sp.hstack(
-                [
-                    sp.csr_array((rows, width)) if block is None else block
-                    for block, width in zip(row, widths, strict=True)
-                ]
+                [blocks.get(name, sp.csr_array((height, width))) for name, width in widths.items()]
             )
-            for row, _, _, rows in blocks
+            for (blocks, _, _), height in zip(rows, heights, strict=True)
         ]
     )
-    low = np.concatenate([np.broadcast_to(value, rows) for _, value, _, rows in blocks])
-    high = np.concatenate([np.broadcast_to(value, rows) for _, _, value, rows in blocks])
-    return sp.csc_array(matrix), low, high
+    low = [
+        np.broadcast_to(least, height) for (_, least, _), height in zip(rows, heights, strict=True)
+    ]
+    high = [
+        np.broadcast_to(most, height) for (_, _, most), height in zip(rows, heights, strict=True)
+    ]
+    return sp.csc_array(matrix), np.concatenate(low), np.concatenate(high)
+
+
+def _storage_rows(case: StorageCase) -> list[Row]:
+    slots, step_h = case.horizon.active, case.horizon.step_h
+    (technology,) = case.technologies
+    span = technology.soc_max - technology.soc_min
+    inflow, outflow = step_h * technology.eta_charge, step_h / technology.eta_discharge
+    eye, at_ends = sp.eye_array(slots), sp.eye_array(slots + 1)
+    change = sp.eye_array(slots, slots + 1, k=1) - sp.eye_array(slots, slots + 1)
+    power = -sp.csr_array(np.ones((slots, 1)))
+    full = sp.csr_array(np.full((slots + 1, 1), -span))
+    first, last = at_ends.tocsr()[[0]], at_ends.tocsr()[[slots]]
+    begin = {"usable": first - last} if case.cyclic else {"usable": first, "energy": full[[0]]}
+    limit = technology.power_to_energy_per_h
+    hours = 0.0 if limit is None else 1.0 / limit
+    return [
+        ({"usable": change, "charge": -inflow * eye, "discharge": outflow * eye}, 0.0, 0.0),
+        ({"charge": eye, "power": power}, -np.inf, 0.0),
+        ({"discharge": eye, "power": power}, -np.inf, 0.0),
+        ({"usable": at_ends, "energy": full}, -np.inf, 0.0),
+        (begin, 0.0, 0.0),
+        ({"power": sp.csr_array([[hours]]), "energy": sp.csr_array([[-1.0]])}, -np.inf, 0.0),
+    ]
 
 
 def _reserve_rows(case: StorageCase) -> list[Row]:
     """An outage may begin at either end of a slot and find that slot's load running."""
-    reserve, slots, none = case.reserve, case.horizon.active, None
+    reserve, slots = case.reserve, case.horizon.active
     if not reserve.required:
         return []
     (technology,) = case.technologies
-    eye = sp.eye_array(slots)
     carried = reserve.share * case.horizon.idle_kw
-    before = technology.eta_discharge * sp.eye_array(slots, slots + 1)
-    after = technology.eta_discharge * sp.eye_array(slots, slots + 1, k=1)
-    load = -reserve.share * reserve.hours * eye
-    power = sp.csr_array(np.ones((slots, 1)))
-    kept = reserve.hours * carried
+    load = -reserve.share * sp.eye_array(slots)
+    before, after = (technology.eta_discharge * sp.eye_array(slots, slots + 1, k=k) for k in (0, 1))
     return [
-        ([none, none, none, none, before, load, none], kept, np.inf, slots),
-        ([none, none, none, none, after, load, none], kept, np.inf, slots),
-        ([power, none, none, none, none, -reserve.share * eye, none], carried, np.inf, slots),
+        ({"usable": before, "serve": reserve.hours * load}, reserve.hours * carried, np.inf),
+        ({"usable": after, "serve": reserve.hours * load}, reserve.hours * carried, np.inf),
+        ({"power": sp.csr_array(np.ones((slots, 1))), "serve": load}, carried, np.inf),
     ]
 
 

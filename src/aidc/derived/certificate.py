@@ -29,15 +29,15 @@ from aidc.derived.plan import (
 from aidc.derived.problem import compiled
 from aidc.derived.solver import Stopwatch, require_solver
 from aidc.derived.stage import Ceilings, Goal, Shape, widened
-from aidc.derived.units import class_columns, classes
+from aidc.derived.units import Units, class_columns, classes
 from aidc.evidence import Layer, step
 
 # By how much storage is enlarged, one attempt after the other.
 INFLATIONS = (0.0, 0.001, 0.01)
 # Flows are whole numbers: all work is this many units.
 UNITS = 2**46
-# Most columns of a model that decides job by job: some ten seconds.
-EXACT_COLUMNS = 400_000
+# Most columns of a model that decides by jobs or classes: some twenty seconds.
+MOST_CLASS_COLUMNS = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,8 +190,9 @@ def certify(case: StorageCase, plan: StoragePlan, solver: str = "HIGHS") -> Cert
 
     Tried until every job meets its deadline: the charge and discharge of the plan, with
     the schedule of least total delay and then with any; another dispatch of the same
-    storage; the same with 0.1 % and with 1 % more power and energy. The other dispatch is
-    decided job by job where that is small enough, else it is that of least total delay.
+    storage; the same with 0.1 % and with 1 % more power and energy. The other dispatch
+    gives up least work of jobs or, where they are many, of classes of jobs; where these
+    are many too, it is that of least total delay.
     What the last attempt leaves unserved is reported. The schedule found is kept and its
     throughput made least.
 
@@ -231,27 +232,47 @@ def _attempt(
     found = assign(case, earliest(case, plan.dispatch))
     if found.unserved_kwh > allowed_kwh:
         found = assign(case, room_kw(case, plan.dispatch))
-    single = len(case.technologies) == 1 and class_columns(case) <= EXACT_COLUMNS
+    units = _class_units(case) if found.unserved_kwh > allowed_kwh else None
     inflation = 0.0
     for inflation in INFLATIONS:
         if found.unserved_kwh <= allowed_kwh:
             break
-        if single:
-            found = assign(case, _by_jobs_kw(case, plan, inflation))
+        if units is None:
+            room = room_kw(case, _least_delay(case, plan, inflation, solver))
         else:
-            found = assign(case, room_kw(case, _least_delay(case, plan, inflation, solver)))
+            room = _room_by_classes_kw(case, plan, units, inflation)
+        found = assign(case, room)
     return inflation, found
 
 
-def _by_jobs_kw(case: StorageCase, plan: StoragePlan, inflation: float) -> Floats:
-    """Return the power for jobs when work is decided job by job, least of it given up."""
+def _class_units(case: StorageCase) -> Units | None:
+    """Return the jobs, or else their classes, as columns; None if there are too many."""
+    if len(case.technologies) != 1:
+        return None
+    if class_columns(case) <= MOST_CLASS_COLUMNS:
+        return classes(case, single=True, skippable=True)
+    units = classes(case, skippable=True)
+    return units if units.upper.size <= MOST_CLASS_COLUMNS else None
+
+
+def _room_by_classes_kw(
+    case: StorageCase, plan: StoragePlan, units: Units, inflation: float
+) -> Floats:
+    """Return the power left to jobs when least of their work is given up, shape (slots,)."""
     share = max(inflation, ROUND_OFF)
     built = StorageSize(
         power_kw=widened(plan.power_kw, share), energy_kwh=widened(plan.energy_kwh, share)
     )
-    units = classes(case, single=True, skippable=True)
     _, columns = Highs(assemble(case, units, None, built)).solve()
-    return columns[Columns(case.horizon.active).serve]
+    where = Columns(case.horizon.active)
+    dispatch = Dispatch.of(
+        case,
+        serve_kw=columns[where.serve],
+        charge_kw=columns[None, where.charge],
+        discharge_kw=columns[None, where.discharge],
+        first_kwh=columns[where.usable][:1],
+    )
+    return room_kw(case, dispatch)
 
 
 def _least_delay(case: StorageCase, plan: StoragePlan, inflation: float, solver: str) -> Dispatch:

@@ -139,7 +139,7 @@ def starts(case: StorageCase, *, skippable: bool = False) -> Units:
     job = np.repeat(np.arange(jobs), choices)
     groups = _sparse(np.ones(columns), job, np.arange(columns), (jobs, columns))
     surplus = np.maximum(parts.share * kw[parts.job] - _margin_kw(case), 0.0)
-    by_job = np.bincount(parts.job, surplus, jobs) * case.horizon.step_h
+    by_job = _totals(parts.job, surplus, jobs) * case.horizon.step_h
     units = Units(
         power=power,
         groups=groups,
@@ -197,7 +197,7 @@ def running_slots(case: StorageCase, *, skippable: bool = False) -> Units:
         sp.vstack([_sparse(np.ones(columns), row, np.arange(columns), (2 * jobs, columns)), once])
     )
     surplus = np.maximum(parts.share * kw[job[parts.job]] - _margin_kw(case), 0.0)
-    by_column = np.bincount(parts.job, surplus, columns)
+    by_column = _totals(parts.job, surplus, columns)
     units = Units(
         power=power,
         groups=groups,
@@ -247,7 +247,7 @@ def classes(case: StorageCase, *, single: bool = False, skippable: bool = False)
     of_class = np.repeat(np.arange(keys.size), spans)
     slot = np.arange(columns) - offsets[of_class] + begins[of_class]
     inside = slot < case.horizon.active
-    work = np.bincount(of_job, weights=job_kwh(case), minlength=keys.size)
+    work = _totals(of_job, job_kwh(case), keys.size)
     steps = np.full(columns, case.horizon.step_h)
     units = Units(
         power=_sparse(
@@ -259,7 +259,7 @@ def classes(case: StorageCase, *, single: bool = False, skippable: bool = False)
         groups=_sparse(steps, of_class, np.arange(columns), (keys.size, columns)),
         low=work,
         high=work,
-        upper=np.where(inside, np.bincount(position, parts.share * kw[parts.job], columns), 0.0),
+        upper=np.where(inside, _totals(position, parts.share * kw[parts.job], columns), 0.0),
         cost=np.zeros(columns),
         job=of_class,
         end=np.zeros(columns),
@@ -285,6 +285,11 @@ def _skippable(units: Units, row_job: Ints, most: Floats, cost: Floats) -> Units
         least_kw=0.0,
         least_kwh=0.0,
     )
+
+
+def _totals(group: Ints, values: Floats, groups: int) -> Floats:
+    """Return the sum of the values of each group, shape (groups,)."""
+    return np.bincount(group, values, groups).astype(np.float64)
 
 
 def _margin_kw(case: StorageCase) -> float:
