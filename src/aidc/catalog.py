@@ -17,8 +17,11 @@ from aidc.evidence import Evidence, InputError, Layer, Provenance
 from aidc.evidence.registry import Source, load_sources
 from aidc.observed.formats import AUTO
 from aidc.observed.identity import mismatch, recognise
+from aidc.observed.power_read import read_power
+from aidc.observed.power_runs import PowerRun
 from aidc.observed.textfile import Content, checked_path
 from aidc.observed.trace import JobTrace, load_trace
+from aidc.standin import power as power_standin
 from aidc.standin import trace as standin
 from aidc.standin.targets import KEY as STANDIN
 
@@ -26,6 +29,8 @@ from aidc.standin.targets import KEY as STANDIN
 SOURCE_OF: Mapping[str, str] = {"seren": "acme-seren", "kalos": "acme-kalos"}
 
 TRACES = (STANDIN, *SOURCE_OF)
+
+POWER_STANDIN = power_standin.KEY
 
 # The generator names its users like this; no real user id of the data set does.
 _SYNTHETIC_USER = re.compile(r"usyn\d+")
@@ -133,3 +138,54 @@ def _fetched_file(source: Source, cache: Path) -> Path:
 def _holds_synthetic_rows(trace: JobTrace) -> bool:
     users = trace.jobs["user"].cat.categories if "user" in trace.jobs else ()
     return any(_SYNTHETIC_USER.fullmatch(str(user)) for user in users)
+
+
+def check_power_name(name: str) -> str:
+    """Return ``name`` if it is the key of power profiles or the path of a file.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
+    if name != POWER_STANDIN:
+        _power_file(name)
+    return name
+
+
+def open_power(key_or_path: str) -> tuple[PowerRun, ...]:
+    """Read power logs with what is known of their origin.
+
+    Parameters
+    ----------
+    key_or_path : str
+        "nlr-standin" (two synthetic runs, drawn on first use) or the path of one log.
+
+    Raises
+    ------
+    InputError
+        One line: no such input, or not readable.
+    """
+    if key_or_path == POWER_STANDIN:
+        return tuple(_drawn_run(name) for name in power_standin.runs())
+    path = _power_file(key_or_path)
+    paths.record_input(path)
+    return (PowerRun(name=path.stem, title=path.name, profiles=(read_power(path),)),)
+
+
+def _drawn_run(name: str) -> PowerRun:
+    evidence = Evidence(Layer.OBSERVED, Provenance.SYNTHETIC, frozenset({POWER_STANDIN}))
+    files = power_standin.cached(name)
+    for file in files:
+        paths.record_input(file)
+    profiles = tuple(read_power(file, evidence=evidence) for file in files)
+    return PowerRun(name=name, title=name.replace("_", " "), profiles=profiles)
+
+
+def _power_file(name: str) -> Path:
+    if "://" not in name and not Path(name).expanduser().is_file():
+        raise InputError(
+            f"power {name!r}: no such file in {Path.cwd()}; expected {POWER_STANDIN} or the path "
+            "of a power log"
+        )
+    return checked_path(name)
