@@ -138,21 +138,24 @@ def hybrid_scan(
     rows = []
     for ratio in ratios:
         dear = CostWeights.of(weights.power * ratio, weights.energy * ratio)
+        # Integration scales the hybrid's cost and changes nothing in the storage.
+        found = hybrid(both, (dear, weights), Integration.of_share(0.0), solver)
+        alone = min((found.first_cost, challenger.name), (found.second_cost, reference.name))
         for integration in integrations:
-            found = hybrid(both, (dear, weights), integration, solver)
+            cheapest = "hybrid" if integration.share < found.bearable_share else alone[1]
             rows.append(
                 {
                     "cost_ratio": ratio,
                     "integration_cost_share": integration.share,
                     "bearable_share": found.bearable_share,
-                    "hybrid_cost": found.hybrid_cost,
+                    "hybrid_cost": found.hybrid_cost * (1.0 + integration.share),
                     "challenger_cost": found.first_cost,
                     "reference_cost": found.second_cost,
                     "hybrid_challenger_kw": found.plan.power_kw[0],
                     "hybrid_challenger_kwh": found.plan.energy_kwh[0],
                     "hybrid_reference_kw": found.plan.power_kw[1],
                     "hybrid_reference_kwh": found.plan.energy_kwh[1],
-                    "cheapest": found.cheapest,
+                    "cheapest": cheapest,
                 }
             )
     return HybridTable(

@@ -223,7 +223,9 @@ def sizing_table(sizings: tuple[Sizing, ...]) -> SizingTable:
     """
     if not sizings:
         raise InputError("sizing: found no case, expected at least one")
-    rows = [_row(sizing, name, bound) for sizing in sizings for name, bound in sizing.bounds.items()]
+    rows = [
+        _row(sizing, name, bound) for sizing in sizings for name, bound in sizing.bounds.items()
+    ]
     prices = pd.DataFrame(
         {
             "slack_min": [one.slack_min for one in sizings],

@@ -49,13 +49,13 @@ class BreakEvenScan(StorageSettings):
         json_schema_extra={"unit": "names"},
     )
     challenger_eta: tuple[Efficiency, ...] = Field(
-        default=(0.85, 0.9, 0.95, 1.0),
+        default=(0.85, 0.9, 0.95),
         min_length=1,
         description="one-way efficiency of sodium-ion, charging and discharging alike",
         json_schema_extra={"unit": "-"},
     )
     challenger_power_to_energy_per_h: tuple[Positive, ...] = Field(
-        default=(0.125, 0.25, 0.5, 1.0),
+        default=(0.125, 0.25, 0.5),
         min_length=1,
         description="most power per nominal energy of sodium-ion",
         json_schema_extra={"unit": "1/h"},
@@ -75,7 +75,7 @@ class BreakEvenScan(StorageSettings):
         json_schema_extra={"unit": "share of nominal energy"},
     )
     cost_ratio: tuple[Positive, ...] = Field(
-        default=(0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6),
+        default=(0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2),
         min_length=1,
         description="cost of sodium-ion over LFP, power and energy alike: scan of the hybrid",
         json_schema_extra={"unit": "-"},

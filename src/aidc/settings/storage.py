@@ -74,7 +74,7 @@ class StorageSettings(NotebookSettings):
         json_schema_extra=_unit("kW"),
     )
     supply_cap_share: tuple[Positive, ...] = Field(
-        default=(0.4, 0.5, 0.6),
+        default=(0.4, 0.6, 0.8),
         description="supply caps as shares of the peak of the load without slack",
         json_schema_extra=_unit("share of peak"),
     )

@@ -44,7 +44,9 @@ class TaskSchedule(StorageSettings):
 
     def _require_consistent(self) -> None:
         super()._require_consistent()
-        self._require_one("slack_min", "supply_cap_kw" if self.supply_cap_kw else "supply_cap_share")
+        self._require_one(
+            "slack_min", "supply_cap_kw" if self.supply_cap_kw else "supply_cap_share"
+        )
         if (self.storage_power_kw is None) != (self.storage_energy_kwh is None):
             raise InputError(
                 f"{self.notebook}: found one of storage_power_kw and storage_energy_kwh, expected "
