@@ -127,8 +127,9 @@ def storage_against_slack(table: SizingTable) -> Figure:
         axes.plot(slack, high[cap], "--", color=colour)
         axes.plot(slack, low[cap], "-", color=colour, linewidth=2)
         axes.plot(slack, closed[cap], "o", color=colour, markerfacecolor="white", markersize=5)
+        middle = (low[cap].iloc[-1] + high[cap].iloc[-1]) / 2
         axes.annotate(
-            f"cap {_round(float(cap))}{NBSP}kW", (slack[-1], (low[cap].iloc[-1] + high[cap].iloc[-1]) / 2),
+            f"cap {_round(float(cap))}{NBSP}kW", (slack[-1], middle),
             xytext=(6, 0), textcoords="offset points", va="center", color=INK, fontsize=11,
         )  # fmt: skip
     found = f"upper bound: a schedule of {CLASSES[upper.rsplit('_', 1)[0]]}"
