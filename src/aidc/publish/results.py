@@ -27,6 +27,7 @@ from aidc.publish.style import Shown, save_svg
 SCHEMA = 1
 NUMBERS = "numbers.json"
 RUN = "run.json"
+_NAMED_SETTINGS = 3
 
 
 def describe(evidence: Evidence) -> dict[str, Any]:
@@ -201,7 +202,17 @@ class Results:
 def footer(of: Carrier) -> str:
     """Return the line that a figure carries wherever it is copied to."""
     skipped = f" · not evaluable: {', '.join(of.not_evaluable)}" if of.not_evaluable else ""
-    return f"{evidence_of(of)}{skipped}"
+    return f"{_short(evidence_of(of))}{skipped}"
+
+
+def _short(evidence: Evidence) -> str:
+    """Return evidence in one line that fits a figure: many settings are only counted."""
+    settings = {name for name in evidence.inputs if name.startswith("setting:")}
+    if len(settings) <= _NAMED_SETTINGS:
+        return str(evidence)
+    named = ", ".join(sorted(evidence.inputs - settings))
+    start = f"{evidence.layer.key} layer · {evidence.provenance.key} · from "
+    return f"{start}{named}{' and ' if named else ''}{len(settings)} settings"
 
 
 def _without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
