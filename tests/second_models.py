@@ -76,7 +76,7 @@ def by_pypsa(case, weights):
         charge, discharge = (sizes.sel({name: n}) for n in ("charge", "discharge"))
         model.add_constraints(technology.eta_discharge * discharge - charge == 0, name="one-power")
         status, _ = net.optimize.solve_model(
-            solver_name="highs", solver_options={"output_flag": False}
+            solver_name="highs", progress=False, solver_options={"output_flag": False}
         )
         assert status == "ok"
         return net.links.p_nom_opt["charge"], net.stores.e_nom_opt["storage"] / span

@@ -282,7 +282,7 @@ def _least_delay(case: StorageCase, plan: StoragePlan, inflation: float, solver:
         unserved_kwh=widened((plan.unserved_kwh,), ROUND_OFF)[0],
     )
     droppable = plan.unserved_kwh > 0
-    problem = compiled(Shape.of(case, droppable=droppable))
+    problem = compiled(Shape.of(case, droppable=droppable, waiting=True))
     return problem.solve(case, Goal(waiting=1.0), ceilings, solver).dispatch
 
 

@@ -35,11 +35,11 @@ class _Storage:
         self.step_in, self.step_out = _scalar(), _scalar()
         self.span, self.hours = _scalar(), _scalar()
         self.delivered = _scalar()
-        self.power_low, self.power_high = _scalar(), _scalar()
-        self.energy_low, self.energy_high = _scalar(), _scalar()
-        self.weight_power, self.weight_energy = _scalar(), _scalar()
-        self.power = cp.Variable(nonneg=True)
-        self.energy = cp.Variable(nonneg=True)
+        # Power and energy are one vector: each constraint costs compiling time.
+        self.least, self.most = cp.Parameter(2, nonneg=True), cp.Parameter(2, nonneg=True)
+        self.weights = cp.Parameter(2, nonneg=True)
+        self.size = cp.Variable(2, bounds=[0, None])
+        self.power, self.energy = self.size[0], self.size[1]
         self.charge = cp.Variable(slots, bounds=[0, None])
         self.discharge = cp.Variable(slots, bounds=[0, None])
         self.usable = cp.Variable(slots + 1, bounds=[0, None])
@@ -53,15 +53,13 @@ class _Storage:
             self.usable <= full,
             self.usable[0] == (self.usable[slots] if cyclic else full),
             self.hours * self.power <= self.energy,
-            self.power_low <= self.power,
-            self.power <= self.power_high,
-            self.energy_low <= self.energy,
-            self.energy <= self.energy_high,
+            self.least <= self.size,
+            self.size <= self.most,
         ]
 
     @property
     def cost(self) -> cp.Expression:
-        cost: cp.Expression = self.weight_power * self.power + self.weight_energy * self.energy
+        cost: cp.Expression = self.weights @ self.size
         return cost
 
     def set_technology(self, technology: Technology, step_h: float) -> None:
@@ -85,11 +83,10 @@ class StorageProblem:
         self.rate_most = cp.Parameter(slots, nonneg=True)
         self.headroom = cp.Parameter(slots)
         self.idle, self.fleet = _scalar(), _scalar()
-        self.weights = {"throughput": _scalar(), "waiting": _scalar()}
+        self.weights = {"throughput": _scalar()}
         self.serve = cp.Variable(slots, bounds=[0, self.rate_most])
         self.backlog = cp.Variable(slots + 1, bounds=[0, self.backlog_most])
-        self.waiting = cp.Variable()
-        self.constraints: list[cp.Constraint] = [self.waiting == self.backlog.sum()]
+        self.constraints: list[cp.Constraint] = []
         for one in self.storages:
             self.constraints += one.constraints
         left = self.arrivals - shape.step_h * self.serve
@@ -99,7 +96,8 @@ class StorageProblem:
         self._limits()
         if shape.reserve is not None:
             self._keep(shape.reserve)
-        self.problem = cp.Problem(cp.Minimize(self._cost()), self.constraints)
+        cost = self._cost()
+        self.problem = cp.Problem(cp.Minimize(cost), self.constraints)
 
     def _droppable(self) -> cp.Variable:
         self.dropped = cp.Variable(self.shape.slots, bounds=[0, None])
@@ -143,7 +141,12 @@ class StorageProblem:
 
     def _cost(self) -> cp.Expression:
         moved = sum((one.charge + one.discharge).sum() for one in self.storages)
-        cost = self.weights["throughput"] * moved + self.weights["waiting"] * self.waiting
+        cost = self.weights["throughput"] * moved
+        if self.shape.waiting:
+            # A variable of its own, as the backlog's bounds are parameters.
+            waiting, self.weights["waiting"] = cp.Variable(), _scalar()
+            self.constraints.append(waiting == self.backlog.sum())
+            cost += self.weights["waiting"] * waiting
         if self.shape.droppable:
             cost += self.weights["unserved"] * self.unserved
         if self.shape.elastic:
@@ -189,11 +192,10 @@ class StorageProblem:
         power = ceilings.power_kw or (most_kw,) * count
         energy = ceilings.energy_kwh or (most_kwh,) * count
         for index, one in enumerate(self.storages):
-            one.power_high.value, one.energy_high.value = power[index], energy[index]
-            one.power_low.value = power[index] if ceilings.exact else 0.0
-            one.energy_low.value = energy[index] if ceilings.exact else 0.0
-            one.weight_power.value = goal.power[index] if goal.power else 0.0
-            one.weight_energy.value = goal.energy[index] if goal.energy else 0.0
+            one.most.value = np.array([power[index], energy[index]])
+            one.least.value = one.most.value * ceilings.exact
+            priced = (goal.power[index], goal.energy[index]) if goal.power else (0.0, 0.0)
+            one.weights.value = np.array(priced)
         if self.shape.elastic:
             self.cap_short_most.value = most_kw if ceilings.cap_short else 0.0
             self.fleet_short_most.value = most_kw if ceilings.fleet_short else 0.0
@@ -213,8 +215,8 @@ class StorageProblem:
         elastic = self.shape.elastic > 0
         return Solution(
             cost=float(_value(self.problem)),
-            power_kw=tuple(max(0.0, float(_value(one.power))) for one in self.storages),
-            energy_kwh=tuple(max(0.0, float(_value(one.energy))) for one in self.storages),
+            power_kw=tuple(max(0.0, float(_value(one.size)[0])) for one in self.storages),
+            energy_kwh=tuple(max(0.0, float(_value(one.size)[1])) for one in self.storages),
             dispatch=dispatch,
             cap_dual=np.asarray(self.cap.dual_value, np.float64)[: case.horizon.active],
             cap_short_kw=float(_value(self.cap_short)) if elastic else 0.0,

@@ -27,6 +27,8 @@ class Shape:
         None if nothing has to be kept.
     droppable : bool
         Whether work may remain unserved.
+    waiting : bool
+        Whether the goal may weigh waiting work.
     elastic : int
         Limits may be exceeded in so many first slots, to learn by how much; 0 is never.
         (No parameter: a vector of them times a variable would make compiling slow.)
@@ -39,10 +41,18 @@ class Shape:
     reserve: Reserve | None
     fleet: bool
     droppable: bool = False
+    waiting: bool = False
     elastic: int = 0
 
     @classmethod
-    def of(cls, case: StorageCase, *, droppable: bool = False, elastic: bool = False) -> Shape:
+    def of(
+        cls,
+        case: StorageCase,
+        *,
+        droppable: bool = False,
+        waiting: bool = False,
+        elastic: bool = False,
+    ) -> Shape:
         """Return the shape of a case."""
         return cls(
             slots=case.horizon.slots,
@@ -52,6 +62,7 @@ class Shape:
             reserve=replace(case.reserve, evidence=None) if case.reserve.required else None,
             fleet=math.isfinite(case.horizon.fleet_kw),
             droppable=droppable,
+            waiting=waiting,
             elastic=case.horizon.active if elastic else 0,
         )
 
