@@ -31,10 +31,17 @@ def cut_off(figure: Figure) -> list[str]:
     canvas.draw()
     renderer = canvas.get_renderer()
     width, height = canvas.get_width_height()
+    # Labels of ticks beyond the axes are never drawn.
+    ticks = {
+        label
+        for ax in figure.axes
+        for axis in (ax.xaxis, ax.yaxis)
+        for label in axis.get_ticklabels()
+    }
     return [
         text.get_text()
         for text in figure.findobj(Text)
-        if text.get_visible() and text.get_text()
+        if text.get_visible() and text.get_text() and text not in ticks
         for box in [text.get_window_extent(renderer)]
         if box.x0 < -1 or box.x1 > width + 1 or box.y0 < -1 or box.y1 > height + 1
     ]

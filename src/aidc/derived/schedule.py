@@ -9,9 +9,9 @@ import pandas as pd
 
 from aidc.constructed.overlap import Floats
 from aidc.derived.case import StorageCase
-from aidc.derived.plan import StoragePlan, delay_quantiles, job_kwh
+from aidc.derived.plan import ROUND_OFF, StoragePlan, delay_quantiles, job_kwh
 from aidc.derived.rigid import Flexibility, JobBounds
-from aidc.evidence import Carrier, InputError, Layer, step
+from aidc.evidence import Carrier, Layer, step
 
 SHARES = np.linspace(0.0, 1.0, 401)
 
@@ -49,12 +49,13 @@ def schedule_row(
 ) -> ScheduleRow:
     """Return a class's plan (of bounds: the schedule that was found) with its delays."""
     plan = found.feasible if isinstance(found, JobBounds) else found
+    share = plan.unserved_kwh / case.horizon.work_kwh
     late = _job_delays(case, found) if isinstance(found, JobBounds) else None
     return ScheduleRow(
         flexibility=flexibility.rule,
         plan=plan,
         delay_h=delay_quantiles(case, plan.dispatch, SHARES) if late is None else late,
-        unserved_share=plan.unserved_kwh / case.horizon.work_kwh,
+        unserved_share=share if share > ROUND_OFF else 0.0,
     )
 
 
@@ -87,15 +88,7 @@ class ScheduleTable(Carrier):
 
 @step(Layer.DERIVED)
 def schedule_table(rows: tuple[ScheduleRow, ...]) -> ScheduleTable:
-    """Collect the schedules of several classes.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
-    if not rows:
-        raise InputError("schedule: found no class of flexibility, expected at least one")
+    """Collect the schedules of several classes."""
     frame = pd.DataFrame(
         {
             "flexibility": row.flexibility,

@@ -17,7 +17,7 @@ from aidc.derived.envelope import size
 from aidc.derived.plan import StoragePlan
 from aidc.derived.rigid import MALLEABLE, ON_OFF, RIGID, Flexibility, interruptible, size_jobs
 from aidc.derived.solver import SolverRun, Stopwatch
-from aidc.evidence import Carrier, InputError, Layer, step
+from aidc.evidence import Carrier, Layer, step
 
 CLOSED_FORM = "closed_form"
 BOUNDS = (
@@ -214,15 +214,7 @@ def closed_bound(case: StorageCase, weights: CostWeights) -> Bound:
 
 @step(Layer.DERIVED)
 def sizing_table(sizings: tuple[Sizing, ...]) -> SizingTable:
-    """Collect the bounds of several cases.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
-    if not sizings:
-        raise InputError("sizing: found no case, expected at least one")
+    """Collect the bounds of several cases."""
     rows = [
         _row(sizing, name, bound) for sizing in sizings for name, bound in sizing.bounds.items()
     ]
