@@ -242,7 +242,7 @@ def _row(sizing: Sizing, name: str, bound: Bound) -> tuple[object, ...]:
         unserved,
         bound.missed_jobs,
         throughput,
-        bound.equivalent_full_cycles,
+        round(bound.equivalent_full_cycles, 6),
         bound.run.status,
         bound.run.solver,
         round(bound.run.seconds, 3),
