@@ -1,4 +1,4 @@
-"""The command line: ``python -m aidc run | list | fetch | audit | check | accept``."""
+"""The command line: ``python -m aidc run | sweep | list | fetch | audit | check | accept``."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from aidc.publish.ledger import disagreements, read_numbers, verdict_table, verd
 from aidc.run import accept as accept_run
 from aidc.run import default_folder, notebooks, plan, read_parameters
 from aidc.run import run as run_notebooks
+from aidc.sweep import TABLE, collect, collect_tables, points
+from aidc.sweep import sweep as run_sweep
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -49,6 +51,39 @@ def run(
     for outcome in run_notebooks(settings, folder):
         state = f"ran ({outcome.reason})" if outcome.reason else "up to date"
         click.echo(f"{outcome.notebook}: {state} -> {paths.display(outcome.executed)}")
+
+
+@cli.command()
+@click.argument("notebook")
+@click.option("-p", "pairs", nargs=2, multiple=True, metavar="NAME V1,V2", help="A parameter.")
+@click.option("--out", type=click.Path(path_type=Path), help="Default: runs/sweep.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes; default one a core.")
+@click.option("--scheduler", help="Address of a Dask scheduler.")
+def sweep(
+    notebook: str,
+    pairs: tuple[tuple[str, str], ...],
+    out: Path | None,
+    workers: int | None,
+    scheduler: str | None,
+) -> None:
+    """Run a notebook for every combination of values; one that is done is not run again.
+
+    Values are separated by commas: -p slack_min 0,15,60. A list counts as one value in
+    brackets: -p slack_min [0,15]. All numbers go to sweep.csv, and each table of the
+    notebook to one file of all points.
+    """
+    folder = (out or paths.RUNS / "sweep").resolve() / notebook
+    chosen = points(notebook, dict(pairs), folder)
+    outcomes = run_sweep(chosen, workers, scheduler)
+    for name, frame in ({TABLE: collect(outcomes)} | collect_tables(outcomes)).items():
+        frame.to_csv(folder / name, index=False, lineterminator="\n")
+        click.echo(f"{len(frame)} rows -> {paths.display(folder / name)}")
+    failed = [outcome for outcome in outcomes if outcome.error]
+    for outcome in failed:
+        values = ", ".join(f"{name} {value}" for name, value in outcome.point.asked.items())
+        click.echo(f"{values}: {outcome.error}", err=True)
+    if failed:
+        sys.exit(1)
 
 
 @cli.command("list")

@@ -15,7 +15,7 @@ from tests.book.conftest import RealBook
 
 pytestmark = [pytest.mark.book, pytest.mark.xdist_group("book")]
 
-# The paper's own table of contents.
+# The paper's own table of contents, then the appendix.
 SECTIONS = {
     "1": "研究背景与问题",
     "2": "数据与方法",
@@ -30,7 +30,13 @@ SECTIONS = {
     "4": "讨论",
     "5": "局限",
     "6": "结论",
+    # Ours, and no claim of the paper: an appendix.
+    "A": "输入所允许的推导",
+    "A.1": "任务调度",
+    "A.2": "储能容量",
+    "A.3": "盈亏平衡",
 }
+NUMBERED = re.compile(r"(?:\d|[A-Z]\.\d|[A-Z] )")
 REMOTE = re.compile(r"^(?:https?:)?//")
 CSS_URL = re.compile(r"url\(\s*['\"]?(?P<url>[^'\")]+)|@import\s+['\"](?P<imported>[^'\"]+)")
 ASSETS = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}
@@ -99,7 +105,7 @@ def test_the_sidebar_shows_every_section_with_the_papers_number(
         if sidebar is None:  # the page at the root only leads to the first one
             continue
         shown = [" ".join(link.get_text().split()) for link in sidebar.select("a.internal")]
-        numbered = dict(entry.split(" ", 1) for entry in shown if entry[0].isdigit())
+        numbered = dict(entry.split(" ", 1) for entry in shown if NUMBERED.match(entry))
         assert list(numbered) == list(SECTIONS), path
         for number, name in SECTIONS.items():
             assert name in numbered[number], path
@@ -110,7 +116,7 @@ def test_titles_carry_the_papers_numbers_and_headings_carry_none(
     pages: dict[Path, BeautifulSoup],
 ) -> None:
     for path, page in pages.items():
-        if stem := re.match(r"(\d)(?:_(\d))?_", path.name):
+        if stem := re.match(r"(\d|[A-Z])(?:_(\d))?_", path.name):
             title = page.select_one("article h1")
             assert title is not None
             number = ".".join(filter(None, stem.groups()))

@@ -22,6 +22,7 @@ class Tiny(NotebookSettings):
     shares: tuple[float, ...] = Field(default=(0.5, 0.9), description="shares")
     names: tuple[str, ...] = Field(default=("A",), description="names")
     strict: bool = Field(default=True, description="be strict")
+    limit: float | None = Field(default=None, description="a limit, if any")
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,9 @@ class Tiny(NotebookSettings):
         ({"shares": "0.5,0.75"}, "shares", (0.5, 0.75)),
         ({"shares": "[0.5, 0.75]"}, "shares", (0.5, 0.75)),
         ({"shares": [0.25]}, "shares", (0.25,)),
+        ({"shares": 0.25}, "shares", (0.25,)),
+        ({"limit": "none"}, "limit", None),
+        ({"limit": "2"}, "limit", 2.0),
         ({"names": "A, 'B'"}, "names", ("A", "B")),
         ({"strict": "false"}, "strict", False),
         ({}, "slack_min", 30.0),
@@ -46,11 +50,11 @@ def test_values_arrive_as_text_lists_or_themselves(
     ("given", "message"),
     [
         ({"slak_min": 3}, r"99_tiny: unknown parameter 'slak_min'; did you mean 'slack_min'\?"),
-        ({"zzz": 3}, "valid parameters: results_dir, slack_min, shares, names, strict"),
+        ({"zzz": 3}, "valid parameters: results_dir, slack_min, shares, names, strict, limit"),
         ({"slack_min": "soon"}, "parameter 'slack_min': found 'soon'.*unit min; default 30.0"),
         ({"slack_min": -1}, "parameter 'slack_min': found -1"),
         ({"shares": "[x]"}, "parameter 'shares', item 0: found 'x'"),
-        ({"shares": 3}, "parameter 'shares': found 3"),
+        ({"shares": True}, "parameter 'shares': found True"),
         ({"strict": "perhaps"}, "parameter 'strict': found 'perhaps'"),
     ],
 )

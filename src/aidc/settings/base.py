@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -38,19 +38,26 @@ class NotebookSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _lists_from_text(cls, values: Any) -> Any:
-        """Accept "0.5,0.9" and "[0.5, 0.9]" for a list: papermill's ``-p`` passes text."""
+        """Accept "0.5,0.9", "[0.5, 0.9]" and 0.5 for a list: papermill's ``-p`` passes these."""
         if not isinstance(values, Mapping):
             return values
         parsed = dict(values)
         for name, value in values.items():
             if name in cls.model_fields and cls.is_list(name):
-                parsed[name] = _split(value) if isinstance(value, str) else value
+                parsed[name] = _listed(value)
+            elif name in cls.model_fields and cls.may_be_none(name):
+                parsed[name] = None if value in ("", "none", "None") else value
         return parsed
 
     @classmethod
     def is_list(cls, name: str) -> bool:
         """Whether a parameter takes a list of values."""
         return isinstance(cls.model_fields[name].default, tuple)
+
+    @classmethod
+    def may_be_none(cls, name: str) -> bool:
+        """Whether a parameter may be left open: "none" on a command line."""
+        return type(None) in get_args(cls.model_fields[name].annotation)
 
     @classmethod
     def parse(cls, values: Mapping[str, Any]) -> Self:
@@ -115,6 +122,8 @@ class NotebookSettings(BaseModel):
     def type_name(cls, name: str) -> str:
         """Return the type of a parameter in plain words."""
         default = cls.model_fields[name].default
+        if cls.may_be_none(name):
+            return "number or none"
         if isinstance(default, tuple):
             return f"list of {_type_word(default[0])}" if default else "list"
         return _type_word(default)
@@ -123,8 +132,10 @@ class NotebookSettings(BaseModel):
     def default_text(cls, name: str) -> str:
         """Return the default of a parameter as one would type it after ``-p``."""
         default = cls.model_fields[name].default
+        if default is None:
+            return "none"
         if isinstance(default, tuple):
-            return ",".join(str(item) for item in default)
+            return ",".join(str(item) for item in default) or "[]"
         return str(default) if default != "" else '""'
 
     def changed(self) -> dict[str, Any]:
@@ -165,6 +176,13 @@ def _type_word(value: object) -> str:
     return {"str": "text", "int": "integer", "float": "number", "bool": "true/false"}[
         type(value).__name__
     ]
+
+
+def _listed(value: object) -> object:
+    if isinstance(value, str):
+        return _split(value)
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return [value] if plain else value
 
 
 def _split(text: str) -> list[str]:

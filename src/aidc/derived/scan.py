@@ -1,0 +1,163 @@
+"""Break-even over frozen scans of a challenger, and where a hybrid costs least."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from aidc.constructed.technology import CostWeights, Technology
+from aidc.derived.breakeven import ENERGY, SYSTEM, Integration, break_even, hybrid
+from aidc.derived.case import StorageCase
+from aidc.evidence import Carrier, Layer, step
+
+
+@dataclass(frozen=True, kw_only=True)
+class BreakEvenTable(Carrier):
+    """Break-even cost of a challenger over a scan.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row a case, challenger and scaling: ``slack_min``, ``supply_cap_kw``,
+        ``challenger_eta``, ``challenger_power_to_energy_per_h``, ``scaling``, ``ratio``,
+        storage of both at parity (kW, kWh), their regimes, ``identifiable``.
+    """
+
+    frame: pd.DataFrame
+
+
+@dataclass(frozen=True, kw_only=True)
+class HybridTable(Carrier):
+    """The least costly of a challenger, a reference and both together.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row a cost ratio and integration cost: ``cost_ratio``,
+        ``integration_cost_share``, ``bearable_share``, costs, storage of both in the
+        hybrid, ``cheapest``.
+    challenger, reference : str
+        Names of the technologies.
+    """
+
+    frame: pd.DataFrame
+    challenger: str
+    reference: str
+
+
+@step(Layer.DERIVED)
+def break_even_scan(
+    cases: tuple[StorageCase, ...],
+    challengers: tuple[Technology, ...],
+    weights: CostWeights,
+    solver: str = "HIGHS",
+) -> BreakEvenTable:
+    """Return the exact break-even ratio for every case, challenger and scaling.
+
+    Parameters
+    ----------
+    cases : tuple of StorageCase
+        With the reference technology.
+    challengers : tuple of Technology
+        The frozen scan.
+    weights : CostWeights
+        Of the reference.
+    solver : str
+        ``"HIGHS"`` or ``"CLARABEL"``.
+
+    Raises
+    ------
+    InputError
+        If no storage is needed in a case, or none suffices.
+    """
+    rows = [
+        _break_even_row(case, challenger, weights, scaling, solver)
+        for case in cases
+        for challenger in challengers
+        for scaling in (SYSTEM, ENERGY)
+    ]
+    return BreakEvenTable(frame=pd.DataFrame(rows))
+
+
+def _break_even_row(
+    case: StorageCase, challenger: Technology, weights: CostWeights, scaling: str, solver: str
+) -> dict[str, object]:
+    other = replace(case, technologies=(challenger,))
+    found = break_even(other, case, weights, scaling, solver)
+    return {
+        "slack_min": case.slack_s / 60,
+        "supply_cap_kw": float(case.cap_kw[0]),
+        "challenger_eta": challenger.eta_discharge,
+        "challenger_power_to_energy_per_h": challenger.power_to_energy_per_h,
+        "scaling": found.scaling,
+        "ratio": found.ratio,
+        "challenger_kw": found.challenger_kw,
+        "challenger_kwh": found.challenger_kwh,
+        "reference_kw": found.reference_kw,
+        "reference_kwh": found.reference_kwh,
+        "challenger_regime": found.challenger_regime,
+        "reference_regime": found.reference_regime,
+        "identifiable": found.identifiable,
+    }
+
+
+@step(Layer.DERIVED)
+def hybrid_scan(
+    case: StorageCase,
+    challenger: Technology,
+    weights: CostWeights,
+    ratios: tuple[float, ...],
+    integrations: tuple[Integration, ...],
+    solver: str = "HIGHS",
+) -> HybridTable:
+    """Return which of challenger, reference and hybrid costs least, over relative costs.
+
+    Parameters
+    ----------
+    case : StorageCase
+        With the reference technology.
+    challenger : Technology
+        The other one.
+    weights : CostWeights
+        Of the reference; the challenger's are these times the ratio.
+    ratios : tuple of float
+        Relative costs of the challenger.
+    integrations : tuple of Integration
+        Extra costs of a hybrid.
+    solver : str
+        ``"HIGHS"`` or ``"CLARABEL"``.
+
+    Raises
+    ------
+    InputError
+        If no storage is needed, or none suffices.
+    """
+    (reference,) = case.technologies
+    both = replace(case, technologies=(challenger, reference))
+    rows = []
+    for ratio in ratios:
+        dear = CostWeights.of(weights.power * ratio, weights.energy * ratio)
+        # Integration scales the hybrid's cost and changes nothing in the storage.
+        found = hybrid(both, (dear, weights), Integration.of_share(0.0), solver)
+        alone = min((found.first_cost, challenger.name), (found.second_cost, reference.name))
+        for integration in integrations:
+            cheapest = "hybrid" if integration.share < found.bearable_share else alone[1]
+            rows.append(
+                {
+                    "cost_ratio": ratio,
+                    "integration_cost_share": integration.share,
+                    "bearable_share": found.bearable_share,
+                    "hybrid_cost": found.hybrid_cost * (1.0 + integration.share),
+                    "challenger_cost": found.first_cost,
+                    "reference_cost": found.second_cost,
+                    "hybrid_challenger_kw": found.plan.power_kw[0],
+                    "hybrid_challenger_kwh": found.plan.energy_kwh[0],
+                    "hybrid_reference_kw": found.plan.power_kw[1],
+                    "hybrid_reference_kwh": found.plan.energy_kwh[1],
+                    "cheapest": cheapest,
+                }
+            )
+    return HybridTable(
+        frame=pd.DataFrame(rows), challenger=challenger.name, reference=reference.name
+    )

@@ -1,0 +1,107 @@
+"""One schedule of each class of flexibility, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from aidc.constructed.overlap import Floats
+from aidc.derived.case import StorageCase
+from aidc.derived.plan import ROUND_OFF, StoragePlan, delay_quantiles, job_kwh
+from aidc.derived.rigid import Flexibility, JobBounds
+from aidc.evidence import Carrier, Layer, step
+
+SHARES = np.linspace(0.0, 1.0, 401)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScheduleRow(Carrier):
+    """The plan of one class of flexibility.
+
+    Attributes
+    ----------
+    flexibility : str
+        The class.
+    plan : StoragePlan
+        Its schedule beside a storage that stands.
+    delay_h : array, shape (401,)
+        Delay of work that is served, h, at equally spaced shares of that work. Of a job
+        that cannot run at any rate, all work counts as late as the job's end.
+    unserved_share : float
+        Share of all work that is not served.
+    """
+
+    flexibility: str
+    plan: StoragePlan
+    delay_h: Floats
+    unserved_share: float
+
+    def quantile_h(self, share: float) -> float:
+        """Return the delay that a share of the served work does not exceed, h."""
+        return float(np.interp(share, SHARES, self.delay_h))
+
+
+@step(Layer.DERIVED)
+def schedule_row(
+    case: StorageCase, found: StoragePlan | JobBounds, flexibility: Flexibility
+) -> ScheduleRow:
+    """Return a class's plan (of bounds: the schedule that was found) with its delays."""
+    plan = found.feasible if isinstance(found, JobBounds) else found
+    share = plan.unserved_kwh / case.horizon.work_kwh
+    late = _job_delays(case, found) if isinstance(found, JobBounds) else None
+    return ScheduleRow(
+        flexibility=flexibility.rule,
+        plan=plan,
+        delay_h=delay_quantiles(case, plan.dispatch, SHARES) if late is None else late,
+        unserved_share=share if share > ROUND_OFF else 0.0,
+    )
+
+
+def _job_delays(case: StorageCase, found: JobBounds) -> Floats:
+    """Return quantiles of the delay of the jobs that are served, weighted by their work."""
+    work = job_kwh(case)
+    served = np.flatnonzero(np.isfinite(found.late_h))
+    if not served.size:
+        return np.zeros(SHARES.size)
+    order = served[np.argsort(found.late_h[served], kind="stable")]
+    below = np.cumsum(work[order])
+    place = np.searchsorted(below, SHARES * below[-1] * (1 - 1e-12))
+    return np.asarray(found.late_h[order][place])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScheduleTable(Carrier):
+    """Schedules of several classes.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row a class: ``flexibility``, ``unserved_kwh``, ``missed_jobs``,
+        ``peak_load_kw``, ``peak_supply_kw``, ``delay_h_p50``, ``delay_h_p95``,
+        ``delay_h_max``, ``throughput_kwh``, ``equivalent_full_cycles``.
+    """
+
+    frame: pd.DataFrame
+
+
+@step(Layer.DERIVED)
+def schedule_table(rows: tuple[ScheduleRow, ...]) -> ScheduleTable:
+    """Collect the schedules of several classes."""
+    frame = pd.DataFrame(
+        {
+            "flexibility": row.flexibility,
+            "unserved_kwh": round(row.plan.unserved_kwh, 6),
+            "missed_jobs": row.plan.missed_jobs,
+            "peak_load_kw": float(row.plan.dispatch.load_kw.max()),
+            "peak_supply_kw": float(row.plan.dispatch.supply_kw.max()),
+            "delay_h_p50": row.quantile_h(0.5),
+            "delay_h_p95": row.quantile_h(0.95),
+            "delay_h_max": row.quantile_h(1.0),
+            "throughput_kwh": row.plan.throughput_kwh,
+            "equivalent_full_cycles": row.plan.cycles[0],
+        }
+        for row in rows
+    )
+    return ScheduleTable(frame=frame)

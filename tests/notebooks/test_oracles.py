@@ -1,0 +1,70 @@
+"""Worked examples through the whole notebook: a hand-made trace at 1 kW a GPU."""
+
+from pathlib import Path
+
+import pandas as pd
+import papermill
+import pytest
+
+from aidc import paths
+
+HEADER = (
+    "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,"
+    "duration,queue,gpu_time"
+)
+pytestmark = pytest.mark.slow
+
+
+def sizing(folder: Path, jobs: int, gpus: int, **parameters: object) -> pd.DataFrame:
+    """Run A2 on jobs of one hour that are all submitted at midnight."""
+    begin, end = "2023-03-01 00:00:00+08:00", "2023-03-01 01:00:00+08:00"
+    rows = [
+        f"j{i},u,1,{gpus},1,Eval,COMPLETED,{begin},{begin},{end},3600,0,{3600 * gpus}"
+        for i in range(jobs)
+    ]
+    trace, power = folder / "jobs.csv", folder / "power.csv"
+    trace.write_text("\n".join([HEADER, *rows, ""]))
+    power.write_text("time_s,power_w\n" + "".join(f"{10 * i},8000\n" for i in range(61)))
+    papermill.execute_notebook(
+        str(paths.NOTEBOOKS / "A2_storage_sizing.ipynb"),
+        str(folder / "out.ipynb"),
+        parameters={
+            "trace": str(trace),
+            "power": str(power),
+            "start": "2023-03-01",
+            "days": 1,
+            "initial_soc": "full",
+            "eta_charge": 1,
+            "eta_discharge": 1,
+            "soc_min": 0,
+            "soc_max": 1,
+            "power_to_energy_per_h": None,
+            "gpus_per_block": 8,
+            "site_overhead": 1,
+            "results_dir": str(folder / "results"),
+            **parameters,
+        },
+        kernel_name="python3",
+        progress_bar=False,
+        extra_arguments=["--log-level=ERROR"],
+    )
+    frame = pd.read_csv(folder / "results" / "sizing.csv")
+    return frame.set_index(["slack_min", "bound"])[["power_kw", "energy_kwh"]]
+
+
+def test_o4_one_job(tmp_path: Path) -> None:
+    found = sizing(tmp_path, 1, 200, step_min=30, slack_min=[0, 30, 60], supply_cap_kw=[100])
+    for slack_h in (0.0, 0.5, 1.0):
+        energy = 100 - 100 * slack_h
+        for bound in ("closed_form", "malleable_lower", "malleable_certified"):
+            expected = (energy / (1 + slack_h), energy)
+            assert tuple(found.loc[(60 * slack_h, bound)]) == pytest.approx(expected, abs=1e-3)
+    for side in ("lower", "feasible"):
+        assert tuple(found.loc[(30, f"on_off_{side}")]) == pytest.approx((100, 50), abs=1e-3)
+        assert tuple(found.loc[(30, f"rigid_{side}")]) == pytest.approx((100, 100), abs=1e-3)
+
+
+def test_o5_ten_jobs(tmp_path: Path) -> None:
+    found = sizing(tmp_path, 10, 10, step_min=60, slack_min=[60], supply_cap_kw=[40])
+    for bound in ("closed_form", "malleable_lower", "malleable_certified"):
+        assert tuple(found.loc[(60, bound)]) == pytest.approx((10, 20), abs=1e-3)
