@@ -42,8 +42,11 @@ data: $(INSTALLED) ## Fetch and verify the real files (then: make book TRACE=ser
 serve: ## Serve the built book on this machine
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
 
-bench: $(INSTALLED) ## Measure time and memory against a bare read of the same file
+bench: $(INSTALLED) ## Measure time and memory in ratios: reading, audits, optimisation
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench_audit
+	$(BIN)/python -m tests.bench_power
+	$(BIN)/python -m tests.bench_derived
 
 accept: $(INSTALLED) ## Run with the defaults and promote the results to be committed
 	$(BIN)/python -m aidc run --out runs/default

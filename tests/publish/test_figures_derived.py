@@ -136,6 +136,6 @@ def test_hybrid_region(bearable: tuple[float, ...], said: str) -> None:
 
 def test_a_footer_counts_many_settings(job_case: CaseMaker) -> None:
     case = job_case(ROWS, hours=24, slack_h=1)
-    assert footer(case).startswith("constructed layer · synthetic · from seren-standin and ")
+    assert footer(case).startswith("constructed layer · synthetic · from seren-standin, ")
     assert footer(case).endswith(" settings")
     assert len(footer(case)) < 90
