@@ -86,3 +86,14 @@ def test_the_busiest_day_has_the_highest_slot() -> None:
     assert str(settings.detail_window(site).start.date()) == "2023-03-03"
     named = DataFusion.parse({"detail_date": "2023-03-02"}).detail_window(site)
     assert (str(named.start.date()), named.step_s, named.slots) == ("2023-03-02", 1, 86_400)
+
+
+def test_the_template_is_the_audited_run_or_declared() -> None:
+    measured = DataFusion().template()
+    declared = DataFusion.parse({"power": "declared"}).template()
+    assert measured.evidence is not None
+    assert "nlr-standin" in measured.evidence.inputs
+    assert measured.kw.size > declared.kw.size
+    assert declared.mean_w == pytest.approx(1000 * DataFusion().block_kw)
+    with pytest.raises(InputError, match="nowhere"):
+        DataFusion.parse({"power": "nowhere"})

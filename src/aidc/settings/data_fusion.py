@@ -8,17 +8,19 @@ from typing import Annotated, ClassVar, Literal
 import pandas as pd
 from pydantic import Field, ValidationInfo, field_validator
 
-from aidc.catalog import check_trace_name
+from aidc.catalog import check_power_name, check_trace_name, open_power
 from aidc.constructed.limits import BlockMapping, Fleet, Reserve, SiteOverhead, SupplyCap
 from aidc.constructed.replay import SiteLoad
 from aidc.constructed.slack import Slack
-from aidc.constructed.template import PowerTemplate
+from aidc.constructed.template import PowerTemplate, power_template
 from aidc.constructed.window import ReplayWindow
 from aidc.evidence import InputError
 from aidc.observed.formats import check_dialect_name
+from aidc.observed.power_audit import examine
 from aidc.settings.base import NotebookSettings
 
 SECONDS_PER_MINUTE = 60
+DECLARED = "declared"
 BUSIEST = "busiest"
 
 Minutes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -29,8 +31,9 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 class DataFusion(NotebookSettings):
     """A replay: which jobs, on which blocks, when, and under which limits.
 
-    Every parameter but ``trace``, ``dialect``, ``compare_step_min`` and ``results_dir`` is
-    an experimental setting with an entry, and a reason, in ``data/registry/scans.yml``.
+    Every parameter but ``trace``, ``dialect``, ``power``, ``compare_step_min`` and
+    ``results_dir`` is an experimental setting with an entry, and a reason, in
+    ``data/registry/scans.yml``.
     """
 
     notebook: ClassVar[str] = "33_data_fusion"
@@ -94,11 +97,17 @@ class DataFusion(NotebookSettings):
         description="linear (g GPUs are g/n of a block) or whole (rounded up)",
         json_schema_extra={"unit": "name"},
     )
+    power: str = Field(
+        default="nlr-standin",
+        description="power of a running block: a key or path(s) of power logs, whose first run "
+        "is taken, or declared (two levels, from block_kw and template_*)",
+        json_schema_extra={"unit": "key or path"},
+    )
     block_kw: float = Field(
         default=5.27,
         gt=0,
         allow_inf_nan=False,
-        description="mean component power of a running block",
+        description="mean component power of a running block, where it is declared",
         json_schema_extra={"unit": "kW"},
     )
     idle_kw_per_block: float = Field(
@@ -181,6 +190,11 @@ class DataFusion(NotebookSettings):
     def _trace_exists(cls, value: str) -> str:
         return check_trace_name(value)
 
+    @field_validator("power")
+    @classmethod
+    def _power_exists(cls, value: str) -> str:
+        return value if value == DECLARED else check_power_name(value)
+
     @field_validator("dialect")
     @classmethod
     def _dialect_exists(cls, value: str) -> str:
@@ -262,11 +276,9 @@ class DataFusion(NotebookSettings):
         return Fleet.of_blocks(self.fleet_blocks or None, self.idle_kw_per_block)
 
     def template(self) -> PowerTemplate:
-        """Return the power of a running block.
-
-        The seam to measured power: a profile read from its logs goes through
-        `aidc.constructed.template.power_template` to the same type.
-        """
+        """Return the power of a running block: of the first run of the logs, or declared."""
+        if self.power != DECLARED:
+            return power_template(examine(open_power(self.power)[0].profiles).total)
         return PowerTemplate.of_two_levels(
             self.block_kw,
             self.template_peak_ratio,
@@ -295,7 +307,7 @@ class DataFusion(NotebookSettings):
 
     def chosen(self) -> pd.DataFrame:
         """Return ``setting`` and ``this_run`` of every experimental setting, as text."""
-        others = {"trace", "dialect", "compare_step_min", "results_dir"}
+        others = {"trace", "dialect", "power", "compare_step_min", "results_dir"}
         return pd.DataFrame(
             {"setting": name, "this_run": _text(getattr(self, name))}
             for name in type(self).model_fields
