@@ -29,3 +29,8 @@ def real_data() -> Path:
 def _own_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep results of a test out of the work tree."""
     monkeypatch.setenv("AIDC_RUN", str(tmp_path / "run"))
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name bytes by their length: a gzip header holds the time, and ids must not move."""
+    return f"{argname}-{len(val)}-bytes" if isinstance(val, bytes) else None
