@@ -33,7 +33,7 @@ from aidc.derived.certificate import certify
 from aidc.derived.envelope import size
 from aidc.derived.problem import StorageProblem, compiled
 from aidc.derived.rigid import Flexibility, class_bound, size_jobs
-from aidc.derived.solver import silence_highs
+from aidc.derived.solver import HIGHS, silence_highs
 from aidc.derived.stage import Ceilings, Goal, Shape
 from aidc.evidence import Carrier, Evidence, Layer, Provenance
 
@@ -114,7 +114,7 @@ def timed(*actions: Callable[[], object], repeats: int = REPEATS) -> list[float]
 def cold(case: StorageCase) -> StorageProblem:
     """Compile and solve the first stage from nothing."""
     problem = StorageProblem(Shape.of(case))
-    problem.solve(case, Goal.least_cost((WEIGHTS,)), Ceilings(), "HIGHS")
+    problem.solve(case, Goal.least_cost((WEIGHTS,)), Ceilings(), HIGHS)
     return problem
 
 
@@ -187,7 +187,7 @@ def scan(jobs: Jobs) -> None:
     def on_one() -> None:
         compiled.cache_clear()
         for case in points:
-            compiled(Shape.of(case)).solve(case, goal, Ceilings(), "HIGHS")
+            compiled(Shape.of(case)).solve(case, goal, Ceilings(), HIGHS)
 
     one, rebuilt = timed(on_one, lambda: [cold(case) for case in points], repeats=2)
     print(
@@ -201,7 +201,7 @@ def bounds(jobs: Jobs, days: int, step_min: float) -> None:
     """Print every bound of one case with its time."""
     case = case_of(jobs, days, step_min, 60.0)
     lower = size(case, (WEIGHTS,))
-    sure = certify(case, lower)
+    sure = certify(case, lower, weights=(WEIGHTS,))
     print(f"{days} days, {step_min:g} min, slack 60 min, {len(case.require_jobs().jobs)} jobs:")
     print(
         f"  envelope {lower.cost:.2f} ({lower.run.seconds:.1f} s), certified {sure.cost:.2f}"
@@ -226,7 +226,7 @@ def half_a_year(jobs: Jobs) -> None:
     case = case_of(jobs, 184, 15, 60.0)
     plan = size(case, (WEIGHTS,))
     sized = time.perf_counter() - begun
-    sure = certify(case, plan)
+    sure = certify(case, plan, weights=(WEIGHTS,))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(
         f"184 days, 15 min: replay and both stages {sized:.1f} s, certificate "

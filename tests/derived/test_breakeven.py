@@ -9,6 +9,7 @@ from aidc.constructed.technology import CostWeights, Technology
 from aidc.derived.breakeven import Integration, break_even, hybrid
 from aidc.derived.envelope import least_cost, size
 from aidc.derived.frontier import frontier
+from aidc.derived.solver import HIGHS
 from aidc.evidence import InputError, Layer
 
 LFP = Technology.of(
@@ -73,7 +74,7 @@ def test_least_cost_is_homogeneous_and_concave(pair, p1, e1, p2, e2, scale):
     case = pair[1]
 
     def cost(power, energy):
-        return least_cost(case, (CostWeights.of(power, energy),), "HIGHS").cost
+        return least_cost(case, (CostWeights.of(power, energy),), HIGHS).cost
 
     assert cost(scale * p1, scale * e1) == pytest.approx(scale * cost(p1, e1), rel=1e-7)
     middle = cost((p1 + p2) / 2, (e1 + e2) / 2)

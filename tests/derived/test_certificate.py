@@ -8,6 +8,7 @@ from aidc.derived import certificate
 from aidc.derived.certificate import assign, certify, earliest, room_kw
 from aidc.derived.envelope import operate, size
 from aidc.derived.plan import StorageSize, job_kwh
+from aidc.derived.rigid import class_bound
 from aidc.derived.units import classes
 
 EVEN = (CostWeights.of(1.0, 1.0),)
@@ -17,11 +18,13 @@ EVEN = (CostWeights.of(1.0, 1.0),)
 def test_a_certified_schedule_serves_every_job(drawn, slack_min):
     case = drawn(slack_min)
     plan = size(case, EVEN)
-    sure = certify(case, plan)
+    sure = certify(case, plan, weights=EVEN)
     assert sure.certified
+    assert sure.run.status == "optimal"
     assert sure.unserved_kwh == 0
-    assert sure.inflation in certificate.INFLATIONS
     assert sure.cost == pytest.approx(plan.cost * (1 + sure.inflation))
+    # Nothing less serves single jobs: the model of single jobs has the same cost.
+    assert sure.cost == pytest.approx(class_bound(case, EVEN[0], single=True).cost, rel=1e-6)
     found, active = sure.dispatch, case.horizon.active
     assert found.served_kwh == pytest.approx(case.horizon.work_kwh, rel=1e-6)
     assert found.supply_kw.max() <= case.cap_kw[0] + 1e-5
@@ -33,10 +36,10 @@ def test_a_certified_schedule_serves_every_job(drawn, slack_min):
 
 
 def test_without_the_job_by_job_model_least_delay_and_inflation_are_tried(drawn, monkeypatch):
-    monkeypatch.setattr(certificate, "MOST_CLASS_COLUMNS", 0)
+    monkeypatch.setattr(certificate, "MOST_JOB_COLUMNS", 0)
     case = drawn(60.0)
     plan = size(case, EVEN)
-    rough = certify(case, plan)
+    rough = certify(case, plan, weights=EVEN)
     assert rough.inflation > 0
     assert rough.unserved_kwh < 0.01 * case.horizon.work_kwh
     if rough.certified:
@@ -87,7 +90,7 @@ def test_operation_is_certified_with_what_it_leaves(job_case):
 def test_two_technologies_are_certified_too(drawn):
     pair = (Technology.of("a", eta_charge=0.95), Technology.of("b", power_to_energy_per_h=0.3))
     case = drawn(60.0, technology=pair)
-    sure = certify(case, size(case, EVEN * 2))
+    sure = certify(case, size(case, EVEN * 2), weights=EVEN * 2)
     assert sure.unserved_kwh < 0.01 * case.horizon.work_kwh
 
 

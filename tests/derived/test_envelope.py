@@ -11,6 +11,7 @@ from aidc.derived.case import InitialCharge, slot_times, storage_case
 from aidc.derived.envelope import operate, size
 from aidc.derived.plan import StorageSize, delay_quantiles
 from aidc.derived.problem import StorageProblem, compiled
+from aidc.derived.solver import Solver
 from aidc.evidence import EvidenceError, InputError, Layer, Provenance
 
 REAL = Technology.of(
@@ -56,7 +57,7 @@ def test_every_balance_holds(drawn, slack_min, initial):
 
 def test_solvers_agree(drawn):
     case = drawn(30.0)
-    one, other = size(case, EVEN, "HIGHS"), size(case, EVEN, "clarabel")
+    one, other = size(case, EVEN), size(case, EVEN, Solver("CLARABEL"))
     assert other.run.solver == "CLARABEL"
     assert other.cost == pytest.approx(one.cost, rel=1e-5)
     assert other.power_kw[0] == pytest.approx(one.power_kw[0], rel=1e-5)
@@ -209,7 +210,10 @@ def test_time_of_slots(drawn):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda case: size(case(), EVEN, "OSQP"), "solver: found 'OSQP', expected one of HIGHS"),
+        (
+            lambda case: size(case(), EVEN, Solver("OSQP")),
+            "solver: found 'OSQP', expected one of HIGHS",
+        ),
         (lambda case: size(case(), EVEN * 2), "weights: found 2 for 1 technologies"),
         (lambda case: case(-1.0), "slack_min: found -1"),
         (lambda case: case(technology=()), "technologies: found 0"),

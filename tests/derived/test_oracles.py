@@ -125,7 +125,10 @@ def test_o8_the_envelope_is_not_exact(job_case):
     none = StorageSize.of(0, 0)
     envelope = operate(case, none)
     assert envelope.unserved_kwh == pytest.approx(0, abs=1e-6)
-    assert certify(case, envelope).unserved_kwh == pytest.approx(1, abs=1e-6)
+    jobs = certify(case, envelope)
+    assert jobs.unserved_kwh == pytest.approx(1, abs=1e-6)
+    # Storage that was given is not enlarged to serve them.
+    assert (jobs.power_kw, jobs.energy_kwh, jobs.run.status) == ((0,), (0,), "not certified")
     whole = operate_jobs(case, none, Flexibility.of("on_off"))
     assert whole.feasible.unserved_kwh == pytest.approx(2)
 

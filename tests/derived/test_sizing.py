@@ -53,10 +53,38 @@ def test_the_table_has_a_row_a_case_and_bound(sizings):
     assert tuple(table.frame.columns) == COLUMNS
     assert len(table.frame) == len(sizings) * len(BOUNDS)
     assert (table.frame["unserved_kwh"] == 0).all()
-    assert set(table.frame["status"]) == {"closed form", "optimal"}
+    status = table.frame.set_index("bound")["status"]
+    assert (status[[name for name in BOUNDS if name.endswith("_lower")]] == "optimal").all()
+    # A schedule that costs more than its bound is not called optimal.
+    cost = [one.bounds["rigid_feasible"].cost - one.bounds["rigid_lower"].cost for one in sizings]
+    known = ["feasible" if over > 1e-3 else "optimal" for over in cost]
+    assert list(status["rigid_feasible"]) == known
+    assert "feasible" in known
     assert table.prices["shadow_price_per_kw"].ge(0).all()
     assert table.evidence is not None
     assert {"setting:flexibility", "setting:slack_min"} <= table.evidence.inputs
+
+
+def test_a_bound_without_a_schedule_has_no_throughput(sizings):
+    frame = sizing_table(sizings).frame.set_index("bound")
+    for name in BOUNDS:
+        known = name in ("malleable_lower", "malleable_certified") or name.endswith("feasible")
+        assert frame.loc[name, "throughput_kwh"].notna().all() == known
+
+
+def test_only_the_weighted_cost_has_an_order(job_case):
+    """With dear power a looser bound takes more energy than a schedule of stricter jobs."""
+    rows = [(6, 2, 8), (6, 2, 8), (8.5, 2, 8), (8.5, 2, 8), (11, 2, 8), (11, 2, 8)]
+    weights = CostWeights.of(5.0, 1.0)
+    found = size_case(
+        job_case(rows, hours=24, step_h=0.25, slack_h=0.25, cap=10, initial="cyclic"), weights, ALL
+    )
+    assert found.bounds["malleable_lower"].energy_kwh > found.bounds["on_off_feasible"].energy_kwh
+    costs = sizing_table((found,)).costs.set_index("flexibility")
+    assert list(costs.index) == ["malleable", "on_off", "rigid"]
+    assert (costs["lower_cost"] <= costs["upper_cost"] + 1e-6).all()
+    assert costs["lower_cost"].is_monotonic_increasing
+    assert costs["gap"].between(0, 1).all()
 
 
 def test_only_what_was_asked_for_is_sized(job_case):

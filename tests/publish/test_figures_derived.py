@@ -82,7 +82,7 @@ def test_storage_against_slack(job_case: CaseMaker, rules: tuple[Flexibility, ..
     figure = drawn.storage_against_slack(sizing_table(tuple(sizings)))
     assert "If 120 instead of 0\xa0min of slack are allowed" in words(figure)
     assert "cap 80\xa0kW" in words(figure)
-    assert "storage energy needed (kWh)" in words(figure)
+    assert "storage: 1 × kW + 1 × kWh" in words(figure)
     assert cut_off(figure) == []
 
 

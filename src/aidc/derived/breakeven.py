@@ -16,7 +16,7 @@ from aidc.derived.case import StorageCase
 from aidc.derived.envelope import least_cost, size
 from aidc.derived.frontier import corners
 from aidc.derived.plan import StoragePlan
-from aidc.derived.solver import SolverRun, Stopwatch, require_solver
+from aidc.derived.solver import HIGHS, Solver, SolverRun, Stopwatch
 from aidc.derived.stage import Solution
 from aidc.evidence import Carrier, InputError, Layer, step
 
@@ -77,7 +77,7 @@ def break_even(
     reference: StorageCase,
     weights: CostWeights,
     scaling: str = SYSTEM,
-    solver: str = "HIGHS",
+    solver: Solver = HIGHS,
 ) -> BreakEven:
     """Return the relative cost at which both technologies cost the same.
 
@@ -91,8 +91,8 @@ def break_even(
         ``"system"``: ratio = J_reference / J_challenger. ``"energy"``: only the weight
         of energy is scaled, by Newton's method on a concave function, which ends after
         as many steps as vertices are met.
-    solver : str
-        ``"HIGHS"`` or ``"CLARABEL"``.
+    solver : Solver
+        HiGHS or Clarabel, with the seed of its ties.
 
     Raises
     ------
@@ -100,24 +100,24 @@ def break_even(
         If a case has two technologies, no storage is needed (nothing to compare), or
         energy has no weight where only energy is scaled.
     """
-    chosen, watch = require_solver(solver), Stopwatch()
+    watch = Stopwatch()
     if scaling not in (SYSTEM, ENERGY):
         raise InputError(f"scaling: found {scaling!r}, expected 'system' or 'energy'")
     if scaling == ENERGY and weights.energy == 0:
         raise InputError("weight_energy: found 0, expected above 0 where only energy is scaled")
     if len(challenger.technologies) != 1 or len(reference.technologies) != 1:
         raise InputError("break-even: expected one technology on each side; see hybrid()")
-    known = least_cost(reference, (weights,), chosen)
+    known = least_cost(reference, (weights,), solver)
     if known.cost <= CLOSE:
         raise InputError(
             "break-even: found no storage needed in this case, expected some; "
             "lower the supply cap or the slack"
         )
     if scaling == SYSTEM:
-        found, programmes = least_cost(challenger, (weights,), chosen), 2
+        found, programmes = least_cost(challenger, (weights,), solver), 2
         ratio = known.cost / found.cost
     else:
-        ratio, found, programmes = _energy_only(challenger, known.cost, weights, chosen)
+        ratio, found, programmes = _energy_only(challenger, known.cost, weights, solver)
     return BreakEven(
         ratio=ratio,
         scaling=scaling,
@@ -127,14 +127,14 @@ def break_even(
         reference_kwh=known.energy_kwh[0],
         challenger_regime=_regime(challenger, found),
         reference_regime=_regime(reference, known),
-        identifiable=_one_vertex(challenger, reference, chosen),
+        identifiable=_one_vertex(challenger, reference, solver),
         programmes=programmes,
-        run=watch.run(chosen),
+        run=watch.run(solver.name),
     )
 
 
 def _energy_only(
-    case: StorageCase, known: float, weights: CostWeights, solver: str
+    case: StorageCase, known: float, weights: CostWeights, solver: Solver
 ) -> tuple[float, Solution, int]:
     """Return the root of J(c_P, rho c_E) = known, the storage there and the steps."""
     ratio = 1.0
@@ -159,7 +159,7 @@ def _regime(case: StorageCase, found: Solution) -> str:
     return "energy-limited"
 
 
-def _one_vertex(challenger: StorageCase, reference: StorageCase, solver: str) -> bool:
+def _one_vertex(challenger: StorageCase, reference: StorageCase, solver: Solver) -> bool:
     """Whether one vertex is the whole frontier of each, at the same power."""
     points = [*corners(challenger, solver), *corners(reference, solver)]
     powers = [power for power, _ in points]
@@ -219,7 +219,7 @@ def hybrid(
     case: StorageCase,
     weights: tuple[CostWeights, CostWeights],
     integration: Integration,
-    solver: str = "HIGHS",
+    solver: Solver = HIGHS,
 ) -> Hybrid:
     """Size two technologies together and compare with each alone.
 
@@ -231,8 +231,8 @@ def hybrid(
         One a technology.
     integration : Integration
         Extra cost of the hybrid.
-    solver : str
-        ``"HIGHS"`` or ``"CLARABEL"``.
+    solver : Solver
+        HiGHS or Clarabel, with the seed of its ties.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def hybrid(
     if plan.cost <= CLOSE:
         raise InputError("hybrid: found no storage needed in this case, expected some")
     alone = [
-        least_cost(replace(case, technologies=(one,)), (weight,), require_solver(solver)).cost
+        least_cost(replace(case, technologies=(one,)), (weight,), solver).cost
         for one, weight in zip(case.technologies, weights, strict=True)
     ]
     bearable = max(0.0, min(alone) / plan.cost - 1.0)

@@ -7,6 +7,7 @@ release and deadline: first in the schedule of least total delay, then in any.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,9 +16,11 @@ from ortools.graph.python import max_flow
 
 from aidc.constructed.limits import SECONDS_PER_HOUR
 from aidc.constructed.overlap import Floats
-from aidc.derived.blocks import Columns, Highs, assemble
+from aidc.constructed.technology import CostWeights
+from aidc.derived.blocks import Arrays, Highs, assemble, dispatch_of
 from aidc.derived.case import StorageCase
 from aidc.derived.dispatch import Dispatch
+from aidc.derived.envelope import calmest
 from aidc.derived.plan import (
     ROUND_OFF,
     StoragePlan,
@@ -27,17 +30,17 @@ from aidc.derived.plan import (
     least_missed,
 )
 from aidc.derived.problem import compiled
-from aidc.derived.solver import Stopwatch, require_solver
+from aidc.derived.solver import HIGHS, Solver, Stopwatch
 from aidc.derived.stage import Ceilings, Goal, Shape, widened
-from aidc.derived.units import Units, class_columns, classes
+from aidc.derived.units import classes, job_columns
 from aidc.evidence import Layer, step
 
-# By how much storage is enlarged, one attempt after the other.
-INFLATIONS = (0.0, 0.001, 0.01)
+# By how much storage is enlarged where single jobs are too many, one attempt after the other.
+INFLATIONS = (0.001, 0.01)
 # Flows are whole numbers: all work is this many units.
 UNITS = 2**46
-# Most columns of a model that decides by jobs or classes: some twenty seconds.
-MOST_CLASS_COLUMNS = 200_000
+# Most columns of a model that decides job by job: some ten seconds.
+MOST_JOB_COLUMNS = 500_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +50,7 @@ class CertifiedPlan(StoragePlan):
     Attributes
     ----------
     inflation : float
-        Share by which the storage exceeds that of the plan that was checked.
+        Share by which the storage costs more than that of the plan that was checked.
     job_unserved_kwh : array, shape (n,)
         Work left of each job in *one* assignment; which jobs are short is not unique.
     """
@@ -185,33 +188,45 @@ def _arcs(
 
 
 @step(Layer.DERIVED)
-def certify(case: StorageCase, plan: StoragePlan, solver: str = "HIGHS") -> CertifiedPlan:
-    """Check a plan of malleable jobs job by job, enlarging its storage where it must.
+def certify(
+    case: StorageCase,
+    plan: StoragePlan,
+    solver: Solver = HIGHS,
+    *,
+    weights: tuple[CostWeights, ...] | None = None,
+) -> CertifiedPlan:
+    """Check a plan of malleable jobs job by job, enlarging its storage if that is allowed.
 
     Tried until every job meets its deadline: the charge and discharge of the plan, with
-    the schedule of least total delay and then with any; another dispatch of the same
-    storage; the same with 0.1 % and with 1 % more power and energy. The other dispatch
-    gives up least work of jobs or, where they are many, of classes of jobs; where these
-    are many too, it is that of least total delay.
-    What the last attempt leaves unserved is reported. The schedule found is kept and its
-    throughput made least.
+    the schedule of least total delay and then with any; the schedule of single jobs that
+    leaves least of their work; the storage of least cost for single jobs. Where jobs are
+    too many to decide one by one: the dispatch of least total delay, also with 0.1 % and
+    with 1 % more power and energy. What the last attempt leaves unserved is reported. The
+    schedule found is kept and its throughput made least.
+
+    Parameters
+    ----------
+    weights : tuple of CostWeights, optional
+        One a technology: the storage may be enlarged at this cost. Without them it stands.
 
     Raises
     ------
     InputError
         If the case was not made from jobs, or the solver fails.
     """
-    chosen, watch = require_solver(solver), Stopwatch()
+    watch = Stopwatch()
     allowed = plan.unserved_kwh + ROUND_OFF * case.horizon.work_kwh
-    inflation, found = _attempt(case, plan, allowed, chosen)
-    power = tuple(value * (1.0 + inflation) for value in plan.power_kw)
-    energy = tuple(value * (1.0 + inflation) for value in plan.energy_kwh)
-    calm = _calm(case, found.serve_kw, power, energy, chosen)
+    for attempt in _attempts(case, plan, solver, weights):
+        if attempt.found.unserved_kwh <= allowed:
+            break
+    power, energy, found = attempt.power_kw, attempt.energy_kwh, attempt.found
+    calm = _calm(case, found.serve_kw, power, energy, solver)
     lacking = found.unserved_kwh
     unserved = lacking if lacking > ROUND_OFF * case.horizon.work_kwh else 0.0
+    cost = unserved if weights is None else _cost(weights, power, energy)
     return CertifiedPlan(
         bound="malleable_certified",
-        cost=unserved if plan.unserved_kwh > 0 else plan.cost * (1.0 + inflation),
+        cost=cost,
         power_kw=power,
         energy_kwh=energy,
         dispatch=calm,
@@ -219,63 +234,82 @@ def certify(case: StorageCase, plan: StoragePlan, solver: str = "HIGHS") -> Cert
         missed_jobs=least_missed(case, unserved),
         cycles=full_cycles(case, calm, energy),
         cap_dual=plan.cap_dual,
-        run=watch.run(chosen),
-        inflation=inflation,
+        run=watch.run(solver.name, _status(attempt, unserved <= allowed)),
+        inflation=cost / plan.cost - 1.0 if weights is not None and plan.cost > 0 else 0.0,
         job_unserved_kwh=found.lacking_kwh,
     )
 
 
-def _attempt(
-    case: StorageCase, plan: StoragePlan, allowed_kwh: float, solver: str
-) -> tuple[float, Assignment]:
-    """Return the first inflation and assignment that suffice, or the last ones tried."""
-    found = assign(case, earliest(case, plan.dispatch))
-    if found.unserved_kwh > allowed_kwh:
-        found = assign(case, room_kw(case, plan.dispatch))
-    units = _class_units(case) if found.unserved_kwh > allowed_kwh else None
-    inflation = 0.0
-    for inflation in INFLATIONS:
-        if found.unserved_kwh <= allowed_kwh:
-            break
-        if units is None:
-            room = room_kw(case, _least_delay(case, plan, inflation, solver))
-        else:
-            room = _room_by_classes_kw(case, plan, units, inflation)
-        found = assign(case, room)
-    return inflation, found
+@dataclass(frozen=True)
+class _Attempt:
+    """Storage, and what its best assignment leaves."""
+
+    power_kw: tuple[float, ...]
+    energy_kwh: tuple[float, ...]
+    found: Assignment
+    inflated: bool = False
 
 
-def _class_units(case: StorageCase) -> Units | None:
-    """Return the jobs, or else their classes, as columns; None if there are too many."""
-    if len(case.technologies) != 1:
-        return None
-    if class_columns(case) <= MOST_CLASS_COLUMNS:
-        return classes(case, single=True, skippable=True)
-    units = classes(case, skippable=True)
-    return units if units.upper.size <= MOST_CLASS_COLUMNS else None
+def _status(attempt: _Attempt, served: bool) -> str:
+    if not served:
+        return "not certified"
+    return "feasible" if attempt.inflated else "optimal"
 
 
-def _room_by_classes_kw(
-    case: StorageCase, plan: StoragePlan, units: Units, inflation: float
-) -> Floats:
-    """Return the power left to jobs when least of their work is given up, shape (slots,)."""
-    share = max(inflation, ROUND_OFF)
-    built = StorageSize(
-        power_kw=widened(plan.power_kw, share), energy_kwh=widened(plan.energy_kwh, share)
-    )
-    _, columns = Highs(assemble(case, units, None, built)).solve()
-    where = Columns(case.horizon.active)
-    dispatch = Dispatch.of(
-        case,
-        serve_kw=columns[where.serve],
-        charge_kw=columns[None, where.charge],
-        discharge_kw=columns[None, where.discharge],
-        first_kwh=columns[where.usable][:1],
-    )
-    return room_kw(case, dispatch)
+def _size_of(plan: StoragePlan) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return power and energy of a plan's storage."""
+    return plan.power_kw, plan.energy_kwh
 
 
-def _least_delay(case: StorageCase, plan: StoragePlan, inflation: float, solver: str) -> Dispatch:
+def _cost(
+    weights: tuple[CostWeights, ...], power_kw: tuple[float, ...], energy_kwh: tuple[float, ...]
+) -> float:
+    sizes = zip(weights, power_kw, energy_kwh, strict=True)
+    return sum(one.power * power + one.energy * energy for one, power, energy in sizes)
+
+
+def _attempts(
+    case: StorageCase,
+    plan: StoragePlan,
+    solver: Solver,
+    weights: tuple[CostWeights, ...] | None,
+) -> Iterator[_Attempt]:
+    """Yield what is tried, from what is at hand to what takes longest."""
+    power, energy = _size_of(plan)
+    yield _Attempt(power, energy, assign(case, earliest(case, plan.dispatch)))
+    yield _Attempt(power, energy, assign(case, room_kw(case, plan.dispatch)))
+    if len(case.technologies) == 1 and job_columns(case) <= MOST_JOB_COLUMNS:
+        units = classes(case, single=True, skippable=True)
+        built = StorageSize(
+            power_kw=widened(power, ROUND_OFF), energy_kwh=widened(energy, ROUND_OFF)
+        )
+        yield _by_jobs(case, assemble(case, units, None, built), _size_of(plan), solver.seed)
+        if weights is not None:
+            units = classes(case, single=True)
+            yield _by_jobs(case, assemble(case, units, weights[0], None), None, solver.seed)
+        return
+    for inflation in (0.0, *INFLATIONS) if weights is not None else (0.0,):
+        room = room_kw(case, _least_delay(case, plan, inflation, solver))
+        more = (widened(power, inflation), widened(energy, inflation))
+        yield _Attempt(*more, assign(case, room), inflated=inflation > 0)
+
+
+def _by_jobs(
+    case: StorageCase,
+    arrays: Arrays,
+    storage: tuple[tuple[float, ...], tuple[float, ...]] | None,
+    seed: int,
+) -> _Attempt:
+    """Decide all jobs one by one, beside storage that stands or is sized with them."""
+    _, columns = Highs(arrays, seed).solve()
+    sized = (float(columns[0]),), (float(columns[1]),)
+    found = assign(case, room_kw(case, dispatch_of(case, columns)))
+    return _Attempt(*(storage or sized), found)
+
+
+def _least_delay(
+    case: StorageCase, plan: StoragePlan, inflation: float, solver: Solver
+) -> Dispatch:
     ceilings = Ceilings(
         power_kw=widened(plan.power_kw, max(inflation, ROUND_OFF)),
         energy_kwh=widened(plan.energy_kwh, max(inflation, ROUND_OFF)),
@@ -291,14 +325,11 @@ def _calm(
     serve_kw: Floats,
     power_kw: tuple[float, ...],
     energy_kwh: tuple[float, ...],
-    solver: str,
+    solver: Solver,
 ) -> Dispatch:
     """Return the dispatch of least throughput beside a schedule that is kept."""
     pinned = replace(case, horizon=case.horizon.pinned(serve_kw))
-    ceilings = Ceilings(
-        power_kw=widened(power_kw, ROUND_OFF), energy_kwh=widened(energy_kwh, ROUND_OFF)
-    )
-    stored = compiled(Shape.of(case)).solve(pinned, Goal(throughput=1.0), ceilings, solver).dispatch
+    stored = calmest(pinned, power_kw, energy_kwh, solver).dispatch
     return Dispatch.of(
         case,
         serve_kw=serve_kw,

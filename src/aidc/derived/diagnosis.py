@@ -8,7 +8,7 @@ import numpy as np
 
 from aidc.derived.case import StorageCase
 from aidc.derived.problem import compiled
-from aidc.derived.solver import Infeasible
+from aidc.derived.solver import Infeasible, Solver
 from aidc.derived.stage import Ceilings, Goal, Shape, Solution
 from aidc.evidence import InputError
 
@@ -17,7 +17,7 @@ NOTHING_KW = 1e-5
 
 
 def explain(
-    case: StorageCase, ceilings: Ceilings, solver: str, *, droppable: bool = False
+    case: StorageCase, ceilings: Ceilings, solver: Solver, *, droppable: bool = False
 ) -> InputError:
     """Return the error that explains an infeasible case.
 
@@ -44,7 +44,7 @@ def explain(
 
 
 def _least(
-    case: StorageCase, shape: Shape, goal: Goal, ceilings: Ceilings, solver: str
+    case: StorageCase, shape: Shape, goal: Goal, ceilings: Ceilings, solver: Solver
 ) -> Solution | None:
     """Return the least violation of one limit; the fleet's may come with any of the cap."""
     relaxed = Ceilings(

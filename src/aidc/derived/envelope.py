@@ -6,23 +6,26 @@ any schedule needs. `aidc.derived.certificate` checks it job by job.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from aidc.constructed.technology import CostWeights
 from aidc.derived.case import StorageCase
 from aidc.derived.diagnosis import explain
 from aidc.derived.plan import (
-    ROUND_OFF,
+    ROUND_OFFS,
     StoragePlan,
     StorageSize,
     full_cycles,
     least_missed,
 )
 from aidc.derived.problem import compiled
-from aidc.derived.solver import Infeasible, SolverRun, Stopwatch, require_solver
+from aidc.derived.solver import HIGHS, Infeasible, Solver, SolverRun, Stopwatch
 from aidc.derived.stage import STAGE_TOLERANCE, Ceilings, Goal, Shape, Solution, widened
 from aidc.evidence import InputError, Layer, step
 
 
-def least_cost(case: StorageCase, weights: tuple[CostWeights, ...], solver: str) -> Solution:
+def least_cost(case: StorageCase, weights: tuple[CostWeights, ...], solver: Solver) -> Solution:
     """Return the storage of least cost that serves everything.
 
     Raises
@@ -41,8 +44,38 @@ def least_cost(case: StorageCase, weights: tuple[CostWeights, ...], solver: str)
         raise explain(case, Ceilings(), solver) from None
 
 
+def calmest(
+    case: StorageCase, power_kw: tuple[float, ...], energy_kwh: tuple[float, ...], solver: Solver
+) -> Solution:
+    """Return the dispatch of least throughput beside storage that is known to suffice."""
+    problem = compiled(Shape.of(case))
+
+    def settle(share: float) -> Solution:
+        ceilings = Ceilings(
+            power_kw=widened(power_kw, share), energy_kwh=widened(energy_kwh, share)
+        )
+        return problem.solve(case, Goal(throughput=1.0), ceilings, solver)
+
+    return _after_round_off(settle)
+
+
+def _after_round_off(stage: Callable[[float], Solution]) -> Solution:
+    """Solve a stage with the least share by which it may exceed what an earlier one found.
+
+    An answer holds slot by slot up to the solver's tolerance, and these add up.
+    """
+    for share in ROUND_OFFS[:-1]:
+        try:
+            return stage(share)
+        except Infeasible:
+            continue
+    return stage(ROUND_OFFS[-1])
+
+
 @step(Layer.DERIVED)
-def size(case: StorageCase, weights: tuple[CostWeights, ...], solver: str = "HIGHS") -> StoragePlan:
+def size(
+    case: StorageCase, weights: tuple[CostWeights, ...], solver: Solver = HIGHS
+) -> StoragePlan:
     """Size storage so that every deadline is met, at least weighted cost.
 
     Two stages: cost first, then, with the storage fixed, least throughput. Without the
@@ -54,25 +87,22 @@ def size(case: StorageCase, weights: tuple[CostWeights, ...], solver: str = "HIG
         Load, limits and technologies.
     weights : tuple of CostWeights
         One a technology.
-    solver : str
-        ``"HIGHS"`` or ``"CLARABEL"``.
+    solver : Solver
+        HiGHS or Clarabel, with the seed of its ties.
 
     Raises
     ------
     InputError
         If the solver is unknown or fails, or no storage suffices.
     """
-    chosen, watch = require_solver(solver), Stopwatch()
-    sized = least_cost(case, weights, chosen)
-    ceilings = Ceilings(
-        power_kw=widened(sized.power_kw, ROUND_OFF), energy_kwh=widened(sized.energy_kwh, ROUND_OFF)
-    )
-    calm = compiled(Shape.of(case)).solve(case, Goal(throughput=1.0), ceilings, chosen)
-    return plan_of(case, "malleable_lower", sized, calm, watch.run(chosen))
+    watch = Stopwatch()
+    sized = least_cost(case, weights, solver)
+    calm = calmest(case, sized.power_kw, sized.energy_kwh, solver)
+    return plan_of(case, "malleable_lower", sized, calm, watch.run(solver.name))
 
 
 @step(Layer.DERIVED)
-def operate(case: StorageCase, storage: StorageSize, solver: str = "HIGHS") -> StoragePlan:
+def operate(case: StorageCase, storage: StorageSize, solver: Solver = HIGHS) -> StoragePlan:
     """Operate given storage: least unserved work first, then least throughput.
 
     Raises
@@ -81,7 +111,7 @@ def operate(case: StorageCase, storage: StorageSize, solver: str = "HIGHS") -> S
         If storage and technologies differ in number, the solver is unknown or fails, or
         even without any work the limits cannot be kept.
     """
-    chosen, watch = require_solver(solver), Stopwatch()
+    watch = Stopwatch()
     if len(storage.power_kw) != len(case.technologies):
         raise InputError(
             f"storage: found {len(storage.power_kw)} sizes for {len(case.technologies)} "
@@ -91,18 +121,18 @@ def operate(case: StorageCase, storage: StorageSize, solver: str = "HIGHS") -> S
     problem = compiled(Shape.of(case, droppable=True))
     built = Ceilings(power_kw=storage.power_kw, energy_kwh=storage.energy_kwh, exact=True)
     try:
-        served = problem.solve(case, Goal(unserved=1.0), built, chosen)
+        served = problem.solve(case, Goal(unserved=1.0), built, solver)
     except Infeasible:
-        raise explain(case, built, chosen, droppable=True) from None
-    (unserved,) = widened((served.dispatch.unserved_kwh,), ROUND_OFF)
-    settled = Ceilings(
-        power_kw=storage.power_kw,
-        energy_kwh=storage.energy_kwh,
-        exact=True,
-        unserved_kwh=unserved,
-    )
-    calm = problem.solve(case, Goal(throughput=1.0), settled, chosen)
-    return plan_of(case, "malleable_lower", served, calm, watch.run(chosen))
+        raise explain(case, built, solver, droppable=True) from None
+
+    def settle(share: float) -> Solution:
+        (unserved,) = widened((served.dispatch.unserved_kwh,), share)
+        return problem.solve(
+            case, Goal(throughput=1.0), replace(built, unserved_kwh=unserved), solver
+        )
+
+    calm = _after_round_off(settle)
+    return plan_of(case, "malleable_lower", served, calm, watch.run(solver.name))
 
 
 def _require_rate(case: StorageCase, storage: StorageSize) -> None:

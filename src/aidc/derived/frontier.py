@@ -11,7 +11,7 @@ from aidc.constructed.technology import CostWeights
 from aidc.derived.case import StorageCase
 from aidc.derived.envelope import least_cost
 from aidc.derived.problem import compiled
-from aidc.derived.solver import SolverRun, Stopwatch, require_solver
+from aidc.derived.solver import HIGHS, Solver, SolverRun, Stopwatch
 from aidc.derived.stage import Ceilings, Goal, Shape, widened
 from aidc.evidence import Carrier, InputError, Layer, step
 
@@ -46,7 +46,7 @@ class Frontier(Carrier):
 
 
 @step(Layer.DERIVED)
-def frontier(case: StorageCase, solver: str = "HIGHS") -> Frontier:
+def frontier(case: StorageCase, solver: Solver = HIGHS) -> Frontier:
     """Return every vertex of the frontier between least power and least energy.
 
     The frontier is convex and piecewise linear, so a cost with the slope of a chord
@@ -57,21 +57,21 @@ def frontier(case: StorageCase, solver: str = "HIGHS") -> Frontier:
     InputError
         If the case has two technologies, no storage suffices, or the solver fails.
     """
-    chosen, watch = require_solver(solver), Stopwatch()
+    watch = Stopwatch()
     if len(case.technologies) != 1:
         raise InputError(
             f"frontier: found {len(case.technologies)} technologies, expected one; "
             "a hybrid has four dimensions"
         )
-    first, last = corners(case, chosen)
+    first, last = corners(case, solver)
     vertices = (
-        [first] if _same(first, last, last) else [first, *_between(case, first, last, chosen)]
+        [first] if _same(first, last, last) else [first, *_between(case, first, last, solver)]
     )
     power, energy = np.array(vertices).T
-    return Frontier(power_kw=power, energy_kwh=energy, run=watch.run(chosen))
+    return Frontier(power_kw=power, energy_kwh=energy, run=watch.run(solver.name))
 
 
-def corners(case: StorageCase, solver: str) -> tuple[Point, Point]:
+def corners(case: StorageCase, solver: Solver) -> tuple[Point, Point]:
     """Return the storage of least power (then least energy), and the other way round."""
     power_only, energy_only = (CostWeights(power=1, energy=0),), (CostWeights(power=0, energy=1),)
     power = least_cost(case, power_only, solver).power_kw
@@ -93,7 +93,7 @@ def _same(one: Point, other: Point, extent: Point) -> bool:
     )
 
 
-def _between(case: StorageCase, left: Point, right: Point, solver: str) -> list[Point]:
+def _between(case: StorageCase, left: Point, right: Point, solver: Solver) -> list[Point]:
     """Return the vertices after ``left`` up to ``right``, included."""
     weights = CostWeights(power=left[1] - right[1], energy=right[0] - left[0])
     chord = weights.power * left[0] + weights.energy * left[1]

@@ -17,6 +17,8 @@ from aidc.evidence import Carrier
 
 # Unserved work below this share of all work is round-off of the solver.
 ROUND_OFF = 1e-8
+# By what share a later stage may exceed what an earlier one found, one after the other.
+ROUND_OFFS = (ROUND_OFF, 1e-7, 1e-6)
 
 
 @dataclass(frozen=True, kw_only=True)

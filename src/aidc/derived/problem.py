@@ -20,7 +20,7 @@ from aidc.constructed.overlap import Floats
 from aidc.constructed.technology import Technology
 from aidc.derived.case import StorageCase
 from aidc.derived.dispatch import Dispatch
-from aidc.derived.solver import solve
+from aidc.derived.solver import Solver, solve
 from aidc.derived.stage import Ceilings, Goal, Shape, Solution
 
 
@@ -155,7 +155,7 @@ class StorageProblem:
         total: cp.Expression = cost + sum(one.cost for one in self.storages)
         return total
 
-    def solve(self, case: StorageCase, goal: Goal, ceilings: Ceilings, solver: str) -> Solution:
+    def solve(self, case: StorageCase, goal: Goal, ceilings: Ceilings, solver: Solver) -> Solution:
         """Solve one stage of a case.
 
         Raises

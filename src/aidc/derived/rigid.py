@@ -17,28 +17,25 @@ import numpy as np
 from aidc.constructed.overlap import Floats
 from aidc.constructed.setting import declared, number
 from aidc.constructed.technology import CostWeights
-from aidc.derived.blocks import Columns, Highs, assemble
+from aidc.derived.blocks import Columns, Highs, assemble, dispatch_of
 from aidc.derived.case import StorageCase
 from aidc.derived.diagnosis import explain
 from aidc.derived.dispatch import Dispatch
-from aidc.derived.envelope import least_cost, plan_of
+from aidc.derived.envelope import calmest, least_cost, plan_of
 from aidc.derived.plan import (
-    ROUND_OFF,
     StoragePlan,
     StorageSize,
     full_cycles,
     least_missed,
 )
-from aidc.derived.problem import compiled
-from aidc.derived.solver import Infeasible, SolverRun, Stopwatch
-from aidc.derived.stage import Ceilings, Goal, Shape, Solution, widened
+from aidc.derived.solver import HIGHS, Infeasible, Solver, SolverRun, Stopwatch
+from aidc.derived.stage import Ceilings, Solution
 from aidc.derived.units import Units, classes, running_slots, starts
 from aidc.evidence import Carrier, InputError, Layer, step
 
 MALLEABLE, ON_OFF, RIGID = "malleable", "on_off", "rigid"
 FLEXIBILITIES = (MALLEABLE, ON_OFF, RIGID)
 WHOLE = 1e-6
-HIGHS = "HIGHS"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +72,7 @@ class JobBounds(Carrier):
         Class of the jobs.
     lower : StoragePlan
         Relaxation: nothing below its cost suffices when delays are whole slots. Its
-        dispatch runs parts of jobs.
+        dispatch runs parts of jobs, so its throughput is no schedule's.
     feasible : StoragePlan
         A schedule that keeps every rule. In operation its missed jobs are those it
         gives up.
@@ -152,7 +149,7 @@ def class_bound(case: StorageCase, weights: CostWeights, *, single: bool = False
         "malleable_exact" if single else "malleable_class_lower",
         cost,
         columns,
-        watch.run(HIGHS),
+        watch.run(HIGHS.name),
     )
 
 
@@ -162,8 +159,11 @@ def size_jobs(
     weights: CostWeights,
     flexibility: Flexibility,
     time_limit_s: float = 60.0,
+    seed: int = 0,
 ) -> JobBounds:
     """Size storage for on/off or rigid jobs: lower bound, feasible value, gap.
+
+    HiGHS solves it, with ``seed`` to break ties.
 
     Raises
     ------
@@ -171,22 +171,23 @@ def size_jobs(
         If no storage suffices, no schedule is found in time, or the model is too large.
     """
     limit_s, watch = number("time_limit_s", time_limit_s, "s", above=True), Stopwatch()
-    units = _units(case, flexibility, skippable=False)
-    model = Highs(assemble(case, units, weights, None))
+    solver, units = Solver(seed=seed), _units(case, flexibility, skippable=False)
+    model = Highs(assemble(case, units, weights, None), seed)
     cost, columns = _relaxed(case, model)
-    lower = _lower(case, f"{flexibility.rule}_lower", cost, columns, watch.run(HIGHS))
+    lower = _lower(case, f"{flexibility.rule}_lower", cost, columns, watch.run(solver.name))
     chosen, split = _whole(case, model, units, columns, limit_s)
     pinned = _pinned(case, units, chosen)
-    sized = least_cost(pinned, (weights,), HIGHS)
-    built = Ceilings(
-        power_kw=widened(sized.power_kw, ROUND_OFF), energy_kwh=widened(sized.energy_kwh, ROUND_OFF)
-    )
-    calm = compiled(Shape.of(case)).solve(pinned, Goal(throughput=1.0), built, HIGHS)
+    sized = least_cost(pinned, (weights,), solver)
+    calm = calmest(pinned, sized.power_kw, sized.energy_kwh, solver)
     return JobBounds(
         flexibility=flexibility.rule,
         lower=lower,
         feasible=plan_of(
-            case, f"{flexibility.rule}_feasible", sized, _moved(case, calm), watch.run(HIGHS)
+            case,
+            f"{flexibility.rule}_feasible",
+            sized,
+            _moved(case, calm),
+            watch.run(solver.name, _status(model, sized.cost, cost)),
         ),
         late_h=_late_h(case, units, chosen),
         fractional_jobs=split,
@@ -199,10 +200,12 @@ def operate_jobs(
     storage: StorageSize,
     flexibility: Flexibility,
     time_limit_s: float = 60.0,
+    seed: int = 0,
 ) -> JobBounds:
     """Operate given storage with on/off or rigid jobs: least unserved work.
 
-    A rigid job is served whole or given up; an on/off job may be served in part.
+    A rigid job is served whole or given up; an on/off job may be served in part. HiGHS
+    solves it, with ``seed`` to break ties.
 
     Raises
     ------
@@ -210,17 +213,17 @@ def operate_jobs(
         If even without any job the limits cannot be kept, or the model is too large.
     """
     limit_s, watch = number("time_limit_s", time_limit_s, "s", above=True), Stopwatch()
-    units = _units(case, flexibility, skippable=True)
-    model = Highs(assemble(case, units, None, storage))
+    solver, units = Solver(seed=seed), _units(case, flexibility, skippable=True)
+    model = Highs(assemble(case, units, None, storage), seed)
     cost, columns = _relaxed(case, model)
-    lower = _lower(case, f"{flexibility.rule}_lower", cost, columns, watch.run(HIGHS), cost)
+    lower = _lower(case, f"{flexibility.rule}_lower", cost, columns, watch.run(solver.name), cost)
     chosen, split = _whole(case, model, units, columns, limit_s)
-    built = Ceilings(power_kw=storage.power_kw, energy_kwh=storage.energy_kwh, exact=True)
     pinned = _pinned(case, units, chosen)
-    calm = compiled(Shape.of(case)).solve(pinned, Goal(throughput=1.0), built, HIGHS)
+    calm = calmest(pinned, storage.power_kw, storage.energy_kwh, solver)
     given_up = units.job[np.isinf(units.end) & (chosen > 0)]
     unserved = float(units.cost @ chosen)
-    plan = plan_of(case, f"{flexibility.rule}_feasible", calm, _moved(case, calm), watch.run(HIGHS))
+    run = watch.run(solver.name, _status(model, unserved, cost))
+    plan = plan_of(case, f"{flexibility.rule}_feasible", calm, _moved(case, calm), run)
     return JobBounds(
         flexibility=flexibility.rule,
         lower=lower,
@@ -252,14 +255,7 @@ def _lower(
     unserved_kwh: float = 0.0,
 ) -> StoragePlan:
     """Return a relaxation as a plan; its schedule is no schedule of whole jobs."""
-    where = Columns(case.horizon.active)
-    dispatch = Dispatch.of(
-        case,
-        serve_kw=columns[where.serve],
-        charge_kw=columns[None, where.charge],
-        discharge_kw=columns[None, where.discharge],
-        first_kwh=columns[where.usable][:1],
-    )
+    dispatch = dispatch_of(case, columns)
     energy = (float(columns[1]),)
     return StoragePlan(
         bound=bound,
@@ -297,6 +293,13 @@ def _whole(
         except Infeasible:
             raise explain(case, Ceilings(), HIGHS) from None
     return np.round(columns[first:]), int(np.count_nonzero(split))
+
+
+def _status(model: Highs, cost: float, bound: float) -> str:
+    """Say what is known of a schedule's cost, given the bound of the relaxation."""
+    if cost <= bound + WHOLE * max(1.0, bound):
+        return "optimal"
+    return "time limit" if model.cut_off else "feasible"
 
 
 def _pinned(case: StorageCase, units: Units, chosen: Floats) -> StorageCase:

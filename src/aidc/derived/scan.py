@@ -9,6 +9,7 @@ import pandas as pd
 from aidc.constructed.technology import CostWeights, Technology
 from aidc.derived.breakeven import ENERGY, SYSTEM, Integration, break_even, hybrid
 from aidc.derived.case import StorageCase
+from aidc.derived.solver import HIGHS, Solver
 from aidc.evidence import Carrier, Layer, step
 
 
@@ -51,7 +52,7 @@ def break_even_scan(
     cases: tuple[StorageCase, ...],
     challengers: tuple[Technology, ...],
     weights: CostWeights,
-    solver: str = "HIGHS",
+    solver: Solver = HIGHS,
 ) -> BreakEvenTable:
     """Return the exact break-even ratio for every case, challenger and scaling.
 
@@ -63,8 +64,8 @@ def break_even_scan(
         The frozen scan.
     weights : CostWeights
         Of the reference.
-    solver : str
-        ``"HIGHS"`` or ``"CLARABEL"``.
+    solver : Solver
+        HiGHS or Clarabel, with the seed of its ties.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def break_even_scan(
 
 
 def _break_even_row(
-    case: StorageCase, challenger: Technology, weights: CostWeights, scaling: str, solver: str
+    case: StorageCase, challenger: Technology, weights: CostWeights, scaling: str, solver: Solver
 ) -> dict[str, object]:
     other = replace(case, technologies=(challenger,))
     found = break_even(other, case, weights, scaling, solver)
@@ -109,7 +110,7 @@ def hybrid_scan(
     weights: CostWeights,
     ratios: tuple[float, ...],
     integrations: tuple[Integration, ...],
-    solver: str = "HIGHS",
+    solver: Solver = HIGHS,
 ) -> HybridTable:
     """Return which of challenger, reference and hybrid costs least, over relative costs.
 
@@ -125,8 +126,8 @@ def hybrid_scan(
         Relative costs of the challenger.
     integrations : tuple of Integration
         Extra costs of a hybrid.
-    solver : str
-        ``"HIGHS"`` or ``"CLARABEL"``.
+    solver : Solver
+        HiGHS or Clarabel, with the seed of its ties.
 
     Raises
     ------

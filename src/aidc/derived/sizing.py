@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from aidc.derived.closed_form import malleable_storage
 from aidc.derived.envelope import size
 from aidc.derived.plan import StoragePlan
 from aidc.derived.rigid import MALLEABLE, ON_OFF, RIGID, Flexibility, interruptible, size_jobs
-from aidc.derived.solver import SolverRun, Stopwatch
+from aidc.derived.solver import HIGHS, Solver, SolverRun, Stopwatch
 from aidc.evidence import Carrier, Layer, step
 
 CLOSED_FORM = "closed_form"
@@ -43,6 +44,12 @@ COLUMNS = (
     "solver",
     "seconds",
 )
+# The bound from above of each class of jobs.
+UPPER = {
+    MALLEABLE: "malleable_certified",
+    ON_OFF: "on_off_feasible",
+    RIGID: "rigid_feasible",
+}
 _SECONDS_PER_MINUTE = 60.0
 
 
@@ -75,6 +82,10 @@ class Bound:
             run=plan.run,
         )
 
+    def without_schedule(self) -> Bound:
+        """Return a bound that no schedule stands behind: what it would move is unknown."""
+        return replace(self, throughput_kwh=math.nan, equivalent_full_cycles=math.nan)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sizing(Carrier):
@@ -84,12 +95,16 @@ class Sizing(Carrier):
     ----------
     slack_min, supply_cap_kw : float
         Of the case.
+    weights : CostWeights
+        What 1 kW and 1 kWh weigh. Only the weighted cost of bounds has an order: a larger
+        cost may come with less energy.
     bounds : dict of str to Bound
         By name, in the order of `BOUNDS`; those that were asked for.
     """
 
     slack_min: float
     supply_cap_kw: float
+    weights: CostWeights
     bounds: dict[str, Bound]
 
 
@@ -100,14 +115,21 @@ class SizingTable(Carrier):
     Attributes
     ----------
     frame : DataFrame
-        `COLUMNS`, one row a case and bound.
+        `COLUMNS`, one row a case and bound. ``missed_jobs`` is the least possible count for
+        malleable jobs, and that of the schedule found for the others.
+    costs : DataFrame
+        ``slack_min``, ``supply_cap_kw``, ``flexibility``, ``lower_cost``, ``upper_cost``,
+        ``gap``: between what weighted cost the least storage lies, and their relative
+        distance.
     prices : DataFrame
         ``slack_min``, ``supply_cap_kw``, ``shadow_price_per_kw``: by how much the weighted
         cost of ``malleable_lower`` falls per kW of additional cap.
     """
 
     frame: pd.DataFrame
+    costs: pd.DataFrame
     prices: pd.DataFrame
+    weights: CostWeights
 
 
 @step(Layer.DERIVED)
@@ -115,7 +137,7 @@ def size_case(
     case: StorageCase,
     weights: CostWeights,
     flexibilities: tuple[Flexibility, ...],
-    solver: str = "HIGHS",
+    solver: Solver = HIGHS,
     time_limit_s: float = 60.0,
     shorter: Sizing | None = None,
 ) -> Sizing:
@@ -147,21 +169,22 @@ def size_case(
     lower = size(case, (weights,), solver)
     bounds["malleable_lower"] = Bound.of(lower)
     jobs = {
-        rule: size_jobs(case, weights, rules[rule], time_limit_s)
+        rule: size_jobs(case, weights, rules[rule], time_limit_s, solver.seed)
         for rule in (RIGID, ON_OFF)
         if rule in rules
     }
     if len(jobs) == 2:
         jobs[ON_OFF] = interruptible(jobs[ON_OFF], jobs[RIGID])
     for rule, found in jobs.items():
-        bounds[f"{rule}_lower"] = Bound.of(found.lower)
+        bounds[f"{rule}_lower"] = Bound.of(found.lower).without_schedule()
         bounds[f"{rule}_feasible"] = Bound.of(found.feasible)
     if MALLEABLE in rules:
-        bounds["malleable_certified"] = Bound.of(certify(case, lower, solver))
+        bounds["malleable_certified"] = Bound.of(certify(case, lower, solver, weights=(weights,)))
     _carry_over(bounds, shorter)
     return Sizing(
         slack_min=case.slack_s / _SECONDS_PER_MINUTE,
         supply_cap_kw=float(case.cap_kw[0]),
+        weights=weights,
         bounds={name: bounds[name] for name in BOUNDS if name in bounds},
     )
 
@@ -208,13 +231,13 @@ def closed_bound(case: StorageCase, weights: CostWeights) -> Bound:
         equivalent_full_cycles=math.nan,
         cost=weights.power * found.power_kw + weights.energy * energy,
         cap_price=math.nan,
-        run=SolverRun("formula", "", "closed form", watch.run("HIGHS").seconds),
+        run=SolverRun("formula", "", "closed form", watch.run(HIGHS.name).seconds),
     )
 
 
 @step(Layer.DERIVED)
 def sizing_table(sizings: tuple[Sizing, ...]) -> SizingTable:
-    """Collect the bounds of several cases."""
+    """Collect the bounds of several cases of the same weights."""
     rows = [
         _row(sizing, name, bound) for sizing in sizings for name, bound in sizing.bounds.items()
     ]
@@ -225,7 +248,30 @@ def sizing_table(sizings: tuple[Sizing, ...]) -> SizingTable:
             "shadow_price_per_kw": [one.bounds["malleable_lower"].cap_price for one in sizings],
         }
     )
-    return SizingTable(frame=pd.DataFrame(rows, columns=list(COLUMNS)), prices=prices)
+    costs = [row for sizing in sizings for row in _cost_rows(sizing)]
+    return SizingTable(
+        frame=pd.DataFrame(rows, columns=list(COLUMNS)),
+        costs=pd.DataFrame(costs),
+        prices=prices,
+        weights=sizings[0].weights,
+    )
+
+
+def _cost_rows(sizing: Sizing) -> Iterator[dict[str, object]]:
+    for rule, upper_name in UPPER.items():
+        upper = sizing.bounds.get(upper_name)
+        if upper is None:
+            continue
+        lower = sizing.bounds[f"{rule}_lower"].cost
+        proven = upper.missed_jobs == 0
+        yield {
+            "slack_min": sizing.slack_min,
+            "supply_cap_kw": sizing.supply_cap_kw,
+            "flexibility": rule,
+            "lower_cost": round(lower, 6),
+            "upper_cost": round(upper.cost, 6) if proven else math.nan,
+            "gap": max(0.0, upper.cost - lower) / (upper.cost or 1.0) if proven else math.nan,
+        }
 
 
 def _row(sizing: Sizing, name: str, bound: Bound) -> tuple[object, ...]:

@@ -24,8 +24,12 @@ class SolverRun:
 
     Attributes
     ----------
-    solver, version, status : str
-        E.g. ``"HIGHS"``, its version, ``"optimal"``.
+    solver, version : str
+        E.g. ``"HIGHS"`` and its version.
+    status : str
+        ``"optimal"``; ``"feasible"`` if it is enough but not proven to be the least,
+        ``"time limit"`` if the search was cut off besides, ``"not certified"`` if jobs are
+        left short.
     seconds : float
         Wall clock of all stages, compilation included.
     """
@@ -40,15 +44,29 @@ class Infeasible(Exception):  # noqa: N818 - an outcome that the caller turns in
     """No schedule satisfies all constraints."""
 
 
-def require_solver(name: str) -> str:
-    """Return the solver's name, or raise `InputError` listing those that can be used.
+@dataclass(frozen=True)
+class Solver:
+    """Which solver answers, and the seed by which HiGHS breaks ties.
 
     OSQP is left out on purpose: it returned wrong objectives for these problems.
+
+    Attributes
+    ----------
+    name : str
+        ``"HIGHS"`` or ``"CLARABEL"``; Clarabel draws nothing.
+    seed : int
+        At least 0. Costs do not depend on it; among equal optima the choice may.
     """
-    if name.upper() not in SOLVERS:
-        raise InputError(f"solver: found {name!r}, expected one of {', '.join(SOLVERS)}")
-    silence_highs()
-    return name.upper()
+
+    name: str = "HIGHS"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.name not in SOLVERS:
+            raise InputError(f"solver: found {self.name!r}, expected one of {', '.join(SOLVERS)}")
+
+
+HIGHS = Solver()
 
 
 @cache
@@ -65,7 +83,7 @@ def silence_highs() -> None:
         os.close(nowhere)
 
 
-def solve(problem: cp.Problem, solver: str) -> None:
+def solve(problem: cp.Problem, solver: Solver) -> None:
     """Solve a compiled problem to optimality.
 
     The warm start is off because cvxpy passes a point, not a basis, and its effect on the
@@ -78,18 +96,19 @@ def solve(problem: cp.Problem, solver: str) -> None:
     InputError
         For every status other than optimal.
     """
-    options = {"random_seed": 0} if solver == "HIGHS" else {}
+    silence_highs()
+    options = {"random_seed": solver.seed} if solver.name == HIGHS.name else {}
     try:
-        problem.solve(solver=solver, warm_start=False, **options)
+        problem.solve(solver=solver.name, warm_start=False, **options)
     except cp.error.SolverError as error:
         raise InputError(
-            f"solver: {solver} failed ({error}); try another of {', '.join(SOLVERS)}"
+            f"solver: {solver.name} failed ({error}); try another of {', '.join(SOLVERS)}"
         ) from error
     if problem.status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE, "infeasible_or_unbounded"):
         raise Infeasible(problem.status)
     if problem.status != cp.OPTIMAL:
         raise InputError(
-            f"solver: {solver} ended with status {problem.status!r}, expected 'optimal'; "
+            f"solver: {solver.name} ended with status {problem.status!r}, expected 'optimal'; "
             f"try another of {', '.join(SOLVERS)}"
         )
 

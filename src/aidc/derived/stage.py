@@ -122,7 +122,7 @@ class Ceilings:
 
 def widened(values: tuple[float, ...], share: float = STAGE_TOLERANCE) -> tuple[float, ...]:
     """Return ceilings that what was found fits under: ``share`` more, and round-off."""
-    return tuple(value * (1.0 + share) + STAGE_TOLERANCE for value in values)
+    return tuple(value * (1.0 + share) + share for value in values)
 
 
 @dataclass(frozen=True)

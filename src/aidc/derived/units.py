@@ -81,7 +81,7 @@ class _Parts:
         return cls(job, slot, np.maximum(share, 0.0))
 
 
-def class_columns(case: StorageCase) -> int:
+def job_columns(case: StorageCase) -> int:
     """Return how many columns `classes` has when every job is a class of its own."""
     step_s = case.require_jobs().window.step_s
     release, processing, _, _ = _jobs(case)

@@ -16,7 +16,7 @@ from aidc.derived.dispatch import Dispatch
 from aidc.derived.frontier import Frontier
 from aidc.derived.scan import BreakEvenTable, HybridTable
 from aidc.derived.schedule import ScheduleRow
-from aidc.derived.sizing import CLOSED_FORM, SizingTable
+from aidc.derived.sizing import SizingTable
 from aidc.publish.format import display_number
 from aidc.publish.style import (
     BLUE,
@@ -40,8 +40,6 @@ CLASSES = {
     "on_off": "interruptible jobs",
     "rigid": "uninterrupted jobs",
 }
-# The strictest class that was sized gives the upper bound that holds for all.
-UPPER = ("rigid_feasible", "on_off_feasible", "malleable_certified")
 
 
 def _round(value: float) -> str:
@@ -111,54 +109,56 @@ def delay_distribution(rows: Sequence[ScheduleRow], case: StorageCase) -> Figure
 
 @styled
 def storage_against_slack(table: SizingTable) -> Figure:
-    """Draw the energy that is needed against the slack: a band for each supply cap."""
-    frame = table.frame
-    names = set(frame["bound"])
-    upper = next((name for name in UPPER if name in names), "malleable_lower")
-    figure, axes = new_figure(_saving(frame, upper), table.not_evaluable)
-    by_bound = {
-        name: part.pivot_table(index="slack_min", columns="supply_cap_kw", values="energy_kwh")
-        for name, part in frame.groupby("bound")
-    }
-    low, high, closed = (by_bound[n] for n in ("malleable_lower", upper, CLOSED_FORM))
+    """Draw the weighted cost of needed storage against slack: a band for each supply cap."""
+    costs = table.costs
+    rule = costs["flexibility"].iloc[-1]
+    low = _by_cap(costs[costs["flexibility"] == costs["flexibility"].iloc[0]], "lower_cost")
+    high = _by_cap(costs[costs["flexibility"] == rule], "upper_cost")
+    figure, axes = new_figure(_saving(low, high), table.not_evaluable)
     slack = low.index.to_numpy()
     for cap, colour in zip(low.columns, COLOURS * len(low.columns), strict=False):
         axes.fill_between(slack, low[cap], high[cap], color=colour, alpha=0.25)
-        axes.plot(slack, high[cap], "--", color=colour)
-        axes.plot(slack, low[cap], "-", color=colour, linewidth=2)
-        axes.plot(slack, closed[cap], "o", color=colour, markerfacecolor="white", markersize=5)
+        axes.plot(slack, high[cap], "--", marker="s", markersize=4, color=colour)
+        axes.plot(slack, low[cap], "-", marker="o", markersize=4, color=colour, linewidth=2)
         middle = (low[cap].iloc[-1] + high[cap].iloc[-1]) / 2
         axes.annotate(
             f"cap {_round(float(cap))}{NBSP}kW", (slack[-1], middle),
             xytext=(6, 0), textcoords="offset points", va="center", color=INK, fontsize=11,
         )  # fmt: skip
-    found = f"upper bound: a schedule of {CLASSES[upper.rsplit('_', 1)[0]]}"
-    legend = {"--": found, "-": "lower bound: jobs at any rate", "o": "closed form, no solver"}
+    legend = {
+        "--s": f"enough: a schedule that was found, {CLASSES[rule]}",
+        "-o": f"at least: no schedule of {CLASSES[costs['flexibility'].iloc[0]]} needs less",
+    }
     for style, label in legend.items():
-        axes.plot([], [], style, color=INK, markerfacecolor="white", markersize=5, label=label)
+        axes.plot([], [], style, color=INK, markersize=4, label=label)
     axes.set_xlim(0, max(1.0, 1.22 * float(low.index.max())))
     axes.set_xticks(low.index)
     axes.set_ylim(0, None)
     axes.set_xlabel("slack that every job gets (min)")
-    axes.set_ylabel("storage energy needed (kWh)")
+    weights = table.weights
+    axes.set_ylabel(f"storage: {weights.power:g} × kW + {weights.energy:g} × kWh")
     _numbers(axes, "x", "y")
     legend_below(axes, columns=1)
     return figure
 
 
-def _saving(frame: pd.DataFrame, upper: str) -> str:
-    """Say what the longest slack saves at the lowest cap."""
-    cap, most = frame["supply_cap_kw"].min(), frame["slack_min"].max()
-    at = frame[(frame["supply_cap_kw"] == cap)].set_index(["bound", "slack_min"])["energy_kwh"]
-    none = frame["slack_min"].min()
-    before = at[("malleable_lower", none)]
+def _by_cap(costs: pd.DataFrame, column: str) -> pd.DataFrame:
+    return costs.pivot_table(
+        index="slack_min", columns="supply_cap_kw", values=column, dropna=False
+    )
+
+
+def _saving(low: pd.DataFrame, high: pd.DataFrame) -> str:
+    """Say what the longest slack surely and possibly saves at the lowest cap."""
+    cap, none, most = low.columns.min(), low.index.min(), low.index.max()
+    before = low.loc[none, cap]
     if before <= 0 or most == none:
         return "Storage that is needed, between its lower and its upper bound"
-    saved = sorted(1 - at[(name, most)] / at[(name, none)] for name in (upper, "malleable_lower"))
-    words = " to ".join(dict.fromkeys(percent(max(0.0, share)) for share in saved))
+    ends = (high.loc[most, cap], low.loc[most, cap])
+    words = " to ".join(dict.fromkeys(percent(max(0.0, 1 - end / before)) for end in ends))
     return (
-        f"If {most:g} instead of {none:g}{NBSP}min of slack are allowed, storage can be {words} "
-        f"smaller (cap {_round(cap)}{NBSP}kW)"
+        f"If {most:g} instead of {none:g}{NBSP}min of slack are allowed, storage can cost {words} "
+        f"less (cap {_round(float(cap))}{NBSP}kW)"
     )
 
 
