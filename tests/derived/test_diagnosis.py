@@ -47,6 +47,14 @@ def test_a_replay_gives_local_times(drawn):
     assert "no storage or slack makes up for a deficit" in found
 
 
+def test_a_cap_given_as_a_share_is_answered_in_shares(drawn):
+    found = message_of(lambda: size(drawn(60.0, share=0.5), EVEN))
+    assert found.startswith("supply_cap_share: found 0.5, a cap of ")
+    least = float(found.split("raise it to at least ")[1].split(" (")[0])
+    assert size(drawn(60.0, share=least), EVEN).power_kw[0] > 0
+    message_of(lambda: size(drawn(60.0, share=least - 2e-4), EVEN))
+
+
 def test_a_fleet_too_small_says_how_many_blocks(drawn, fleet_site, minutes):
     def make(blocks, slack=15.0):
         load = fleet_site(blocks)

@@ -15,8 +15,8 @@ HEADER = (
 pytestmark = pytest.mark.slow
 
 
-def sizing(folder: Path, jobs: int, gpus: int, **parameters: object) -> pd.DataFrame:
-    """Run A2 on jobs of one hour that are all submitted at midnight."""
+def execute(notebook: str, folder: Path, jobs: int, gpus: int, **parameters: object) -> Path:
+    """Run a notebook on jobs of one hour that are all submitted at midnight."""
     begin, end = "2023-03-01 00:00:00+08:00", "2023-03-01 01:00:00+08:00"
     rows = [
         f"j{i},u,1,{gpus},1,Eval,COMPLETED,{begin},{begin},{end},3600,0,{3600 * gpus}"
@@ -26,7 +26,7 @@ def sizing(folder: Path, jobs: int, gpus: int, **parameters: object) -> pd.DataF
     trace.write_text("\n".join([HEADER, *rows, ""]))
     power.write_text("time_s,power_w\n" + "".join(f"{10 * i},8000\n" for i in range(61)))
     papermill.execute_notebook(
-        str(paths.NOTEBOOKS / "A2_storage_sizing.ipynb"),
+        str(paths.NOTEBOOKS / f"{notebook}.ipynb"),
         str(folder / "out.ipynb"),
         parameters={
             "trace": str(trace),
@@ -48,7 +48,14 @@ def sizing(folder: Path, jobs: int, gpus: int, **parameters: object) -> pd.DataF
         progress_bar=False,
         extra_arguments=["--log-level=ERROR"],
     )
-    frame = pd.read_csv(folder / "results" / "sizing.csv")
+    return folder / "results"
+
+
+def sizing(folder: Path, jobs: int, gpus: int, **parameters: object) -> pd.DataFrame:
+    """Return the bounds of A2."""
+    frame = pd.read_csv(
+        execute("A2_storage_sizing", folder, jobs, gpus, **parameters) / "sizing.csv"
+    )
     return frame.set_index(["slack_min", "bound"])[["power_kw", "energy_kwh"]]
 
 
@@ -68,3 +75,22 @@ def test_o5_ten_jobs(tmp_path: Path) -> None:
     found = sizing(tmp_path, 10, 10, step_min=60, slack_min=[60], supply_cap_kw=[40])
     for bound in ("closed_form", "malleable_lower", "malleable_certified"):
         assert tuple(found.loc[(60, bound)]) == pytest.approx((10, 20), abs=1e-3)
+
+
+def test_o5_with_storage_that_is_too_small(tmp_path: Path) -> None:
+    """How much is short, never which jobs."""
+    results = execute(
+        "A1_task_schedule",
+        tmp_path,
+        10,
+        10,
+        step_min=60,
+        slack_min=[60],
+        supply_cap_kw=[40],
+        storage_power_kw=5,
+        storage_energy_kwh=10,
+    )
+    found = pd.read_csv(results / "schedule.csv").set_index("flexibility")
+    expected = {"malleable": 10, "on_off": 20, "rigid": 20}
+    assert found["unserved_kwh"].to_dict() == pytest.approx(expected, abs=1e-3)
+    assert found["missed_jobs"].to_dict() == {"malleable": 1, "on_off": 2, "rigid": 2}

@@ -70,6 +70,8 @@ class StorageCase(Carrier):
         Slack, s.
     load : SiteLoad or None
         The load it was made from: job-level answers need it.
+    cap_share : float or None
+        The cap over the peak or mean it was set by; None if it was set in kW.
     """
 
     horizon: Horizon
@@ -79,6 +81,7 @@ class StorageCase(Carrier):
     cyclic: bool
     slack_s: float = 0.0
     load: SiteLoad | None = None
+    cap_share: float | None = None
 
     def time(self, slot: int) -> str:
         """Return how a reader sees the beginning of a slot."""
@@ -144,6 +147,7 @@ def storage_case(
         cyclic=initial.rule == CYCLIC,
         slack_s=minutes * 60.0,
         load=load,
+        cap_share=None if cap.relative_to == "kw" else cap.value,
     )
 
 

@@ -82,8 +82,13 @@ def _cap_error(case: StorageCase, short: Solution, *, fixed: bool) -> InputError
     helps = "allow more slack_min" + (", or give more storage" if fixed else "")
     if not fixed and case.cyclic and last > first:
         helps = "no storage or slack makes up for a deficit over the whole horizon"
+    enough = cap + short.cap_short_kw
+    found, wanted = f"supply_cap_kw: found {cap:.6g} kW", f"{enough:.6g} kW"
+    if case.cap_share is not None:
+        found = f"supply_cap_share: found {case.cap_share:g}, a cap of {cap:.6g} kW"
+        wanted = f"{math.ceil(1e4 * case.cap_share * enough / cap) / 1e4:g} ({wanted})"
     return InputError(
-        f"supply_cap_kw: found {cap:.6g} kW, which is {short.cap_short_kw:.6g} kW short from "
-        f"{case.time(first)} to {case.time(last + 1)} (highest load {load[worst]:.6g} kW at "
-        f"{case.time(worst)}); raise it to at least {cap + short.cap_short_kw:.6g} kW; {helps}"
+        f"{found}, which is {short.cap_short_kw:.6g} kW short from {case.time(first)} to "
+        f"{case.time(last + 1)} (highest load {load[worst]:.6g} kW at {case.time(worst)}); raise "
+        f"it to at least {wanted}; {helps}"
     )
