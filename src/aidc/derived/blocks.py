@@ -23,9 +23,12 @@ from aidc.derived.solver import Infeasible, silence_highs
 from aidc.derived.units import Sparse, Units
 from aidc.evidence import InputError
 
-# A search among schedules ends within this share of the best of those it can still choose
-# from; what is published is the gap to the relaxation, which is wider.
+# A search over more columns than this is not carried to its end, as rounds of searches gain
+# more: it ends within a share of the best schedule it could find, or after so many ever
+# better ones. What is published is the gap to the relaxation, which is wider.
+SEARCHED_THROUGH = 500
 SEARCH_GAP = 0.03
+SEARCH_IMPROVEMENTS = 3
 
 # Coefficients by kind of column, lower and upper limits.
 Row: TypeAlias = tuple[dict[str, Any], Floats | float, Floats | float]
@@ -236,7 +239,6 @@ class Highs:
         self.highs.setOptionValue("random_seed", seed)
         # Not in parallel, so that the same search ends at the same schedule on any machine.
         self.highs.setOptionValue("parallel", "off")
-        self.highs.setOptionValue("mip_rel_gap", SEARCH_GAP)
         # Ten times as fast here as an interior point with crossover.
         self.highs.setOptionValue("solver", "simplex")
         self.highs.passModel(model)
@@ -245,6 +247,16 @@ class Highs:
     def cut_off(self) -> bool:
         """Whether the last search ended at its time limit."""
         return bool(self.highs.getModelStatus() == highspy.HighsModelStatus.kTimeLimit)
+
+    @property
+    def cost(self) -> float:
+        """Cost of the last solution."""
+        return float(self.highs.getInfo().objective_function_value)
+
+    @property
+    def columns(self) -> Floats:
+        """Columns of the last solution."""
+        return np.array(self.highs.getSolution().col_value)
 
     def solve(self, *, within_s: float | None = None) -> tuple[float, Floats]:
         """Solve; return cost and columns.
@@ -268,13 +280,14 @@ class Highs:
         self.highs.run()
         status = self.highs.getModelStatus()
         known = highspy.HighsModelStatus
-        info = self.highs.getInfo()
-        found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+        primal = self.highs.getInfo().primal_solution_status
+        found = primal == highspy.SolutionStatus.kSolutionStatusFeasible
         if status == known.kInfeasible or (status == known.kTimeLimit and not found):
             raise Infeasible(str(status))
-        if status != known.kOptimal and status != known.kTimeLimit:
+        # A search also ends at its number of improvements: the "solution limit".
+        if status not in (known.kOptimal, known.kTimeLimit, known.kSolutionLimit):
             raise InputError(f"solver: HiGHS ended with {status}, expected an optimal solution")
-        return info.objective_function_value, np.array(self.highs.getSolution().col_value)
+        return self.cost, self.columns
 
     def fix(self, columns: np.ndarray[tuple[int], np.dtype[np.int64]], values: Floats) -> None:
         """Fix columns to values."""
@@ -282,5 +295,8 @@ class Highs:
 
     def make_whole(self, columns: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
         """Require whole values in columns."""
+        if columns.size > SEARCHED_THROUGH:
+            self.highs.setOptionValue("mip_rel_gap", SEARCH_GAP)
+            self.highs.setOptionValue("mip_max_improving_sols", SEARCH_IMPROVEMENTS)
         kinds = np.full(columns.size, highspy.HighsVarType.kInteger)
         self.highs.changeColsIntegrality(columns.size, columns.astype(np.int32), kinds)

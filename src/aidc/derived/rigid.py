@@ -17,7 +17,7 @@ import numpy as np
 from aidc.constructed.overlap import Floats
 from aidc.constructed.setting import declared, number
 from aidc.constructed.technology import CostWeights
-from aidc.derived.blocks import Columns, Highs, assemble, dispatch_of
+from aidc.derived.blocks import Arrays, Columns, Highs, assemble, dispatch_of
 from aidc.derived.case import StorageCase
 from aidc.derived.diagnosis import explain
 from aidc.derived.dispatch import Dispatch
@@ -30,12 +30,15 @@ from aidc.derived.plan import (
 )
 from aidc.derived.solver import HIGHS, Infeasible, Solver, SolverRun, Stopwatch
 from aidc.derived.stage import Ceilings, Solution
-from aidc.derived.units import Units, classes, running_slots, starts
+from aidc.derived.units import Flags, Units, classes, running_slots, starts
 from aidc.evidence import Carrier, InputError, Layer, step
 
 MALLEABLE, ON_OFF, RIGID = "malleable", "on_off", "rigid"
 FLEXIBILITIES = (MALLEABLE, ON_OFF, RIGID)
 WHOLE = 1e-6
+# Most rounds of relaxing and deciding, and by what share one more has to be able to gain.
+ROUNDS = 4
+WORTH_A_ROUND = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,10 +175,12 @@ def size_jobs(
     """
     limit_s, watch = number("time_limit_s", time_limit_s, "s", above=True), Stopwatch()
     solver, units = Solver(seed=seed), _units(case, flexibility, skippable=False)
-    model = Highs(assemble(case, units, weights, None), seed)
+    arrays = assemble(case, units, weights, None)
+    model = Highs(arrays, seed)
     cost, columns = _relaxed(case, model)
     lower = _lower(case, f"{flexibility.rule}_lower", cost, columns, watch.run(solver.name))
-    chosen, split = _whole(case, model, units, columns, limit_s)
+    whole = _whole(case, arrays, model, units, limit_s, seed)
+    chosen = whole.chosen
     pinned = _pinned(case, units, chosen)
     sized = least_cost(pinned, (weights,), solver)
     calm = calmest(pinned, sized.power_kw, sized.energy_kwh, solver)
@@ -187,10 +192,10 @@ def size_jobs(
             f"{flexibility.rule}_feasible",
             sized,
             _moved(case, calm),
-            watch.run(solver.name, _status(model, sized.cost, cost)),
+            watch.run(solver.name, _status(whole, sized.cost, cost)),
         ),
         late_h=_late_h(case, units, chosen),
-        fractional_jobs=split,
+        fractional_jobs=whole.split,
     )
 
 
@@ -214,15 +219,17 @@ def operate_jobs(
     """
     limit_s, watch = number("time_limit_s", time_limit_s, "s", above=True), Stopwatch()
     solver, units = Solver(seed=seed), _units(case, flexibility, skippable=True)
-    model = Highs(assemble(case, units, None, storage), seed)
+    arrays = assemble(case, units, None, storage)
+    model = Highs(arrays, seed)
     cost, columns = _relaxed(case, model)
     lower = _lower(case, f"{flexibility.rule}_lower", cost, columns, watch.run(solver.name), cost)
-    chosen, split = _whole(case, model, units, columns, limit_s)
+    whole = _whole(case, arrays, model, units, limit_s, seed)
+    chosen = whole.chosen
     pinned = _pinned(case, units, chosen)
     calm = calmest(pinned, storage.power_kw, storage.energy_kwh, solver)
     given_up = units.job[np.isinf(units.end) & (chosen > 0)]
     unserved = float(units.cost @ chosen)
-    run = watch.run(solver.name, _status(model, unserved, cost))
+    run = watch.run(solver.name, _status(whole, unserved, cost))
     plan = plan_of(case, f"{flexibility.rule}_feasible", calm, _moved(case, calm), run)
     return JobBounds(
         flexibility=flexibility.rule,
@@ -235,7 +242,7 @@ def operate_jobs(
             cap_dual=np.full(case.horizon.active, math.nan),
         ),
         late_h=_late_h(case, units, chosen),
-        fractional_jobs=split,
+        fractional_jobs=whole.split,
     )
 
 
@@ -271,35 +278,69 @@ def _lower(
     )
 
 
-def _whole(
-    case: StorageCase, model: Highs, units: Units, columns: Floats, limit_s: float
-) -> tuple[Floats, int]:
-    """Return the columns of a schedule of whole jobs, and how many jobs were split.
+@dataclass(frozen=True)
+class _Schedule:
+    """Columns of whole jobs, how many the first relaxation split, and whether time ran out."""
 
-    Jobs that the relaxation left whole stay; the others are decided by a mixed-integer
-    stage. Nearly all jobs are whole in a vertex: a split one needs a binding row.
+    chosen: Floats
+    split: int
+    cut_off: bool
+
+
+def _whole(
+    case: StorageCase, arrays: Arrays, model: Highs, units: Units, limit_s: float, seed: int
+) -> _Schedule:
+    """Return the best schedule of whole jobs that a few rounds find.
+
+    A round keeps the jobs that the relaxation left whole and decides the split ones by a
+    small search. Nearly all jobs are whole in a vertex: a split one needs a binding row.
+    The next round lets go of all but the decided ones, because the others were placed
+    beside split jobs; it relaxes again and goes on from there.
     """
-    first = Columns(case.horizon.active).units
-    share = columns[first:]
+    first, watch = Columns(case.horizon.active).units, Stopwatch()
+    best, found, split, cut_off = math.inf, None, 0, False
+    cost, columns = model.cost, model.columns
+    for turn in range(ROUNDS):
+        open_columns = _split_columns(units, columns[first:])
+        if turn == 0:
+            split = int(np.unique(units.job[open_columns]).size)
+        if open_columns.any():
+            search = Highs(arrays, seed)
+            kept = np.flatnonzero(~open_columns)
+            search.fix(first + kept, np.round(columns[first + kept]))
+            search.make_whole(first + np.flatnonzero(open_columns))
+            try:
+                cost, columns = search.solve(within_s=max(limit_s - watch.seconds, 0.0))
+            except Infeasible:
+                break
+            cut_off |= search.cut_off
+        if cost < best:
+            best, found = cost, np.round(columns[first:])
+        decided = np.flatnonzero(open_columns)
+        model.fix(first + decided, np.round(columns[first + decided]))
+        try:
+            least, columns = model.solve()
+        except Infeasible:
+            break
+        if least > best - WORTH_A_ROUND * best or watch.seconds > limit_s:
+            break
+    if found is None:
+        raise explain(case, Ceilings(), HIGHS)
+    return _Schedule(found, split, cut_off)
+
+
+def _split_columns(units: Units, share: Floats) -> Flags:
+    """Return which columns belong to a job that is not whole, shape (n,)."""
     split = np.zeros(int(units.job.max(initial=0)) + 1, dtype=bool)
     split[units.job[np.abs(share - np.round(share)) > WHOLE]] = True
-    if split.any():
-        open_columns = split[units.job]
-        kept = np.flatnonzero(~open_columns)
-        model.fix(first + kept, np.round(share[kept]))
-        model.make_whole(first + np.flatnonzero(open_columns))
-        try:
-            _, columns = model.solve(within_s=limit_s)
-        except Infeasible:
-            raise explain(case, Ceilings(), HIGHS) from None
-    return np.round(columns[first:]), int(np.count_nonzero(split))
+    return split[units.job]
 
 
-def _status(model: Highs, cost: float, bound: float) -> str:
+def _status(whole: _Schedule, cost: float, bound: float) -> str:
     """Say what is known of a schedule's cost, given the bound of the relaxation."""
     if cost <= bound + WHOLE * max(1.0, bound):
         return "optimal"
-    return "time limit" if model.cut_off else "feasible"
+    return "time limit" if whole.cut_off else "feasible"
 
 
 def _pinned(case: StorageCase, units: Units, chosen: Floats) -> StorageCase:

@@ -119,7 +119,11 @@ class Stopwatch:
     def __init__(self) -> None:
         self.begun = time.perf_counter()
 
+    @property
+    def seconds(self) -> float:
+        """Time so far, s."""
+        return time.perf_counter() - self.begun
+
     def run(self, solver: str, status: str = "optimal") -> SolverRun:
         """Return the record of a finished run."""
-        seconds = time.perf_counter() - self.begun
-        return SolverRun(solver, version(SOLVERS[solver]), status, seconds)
+        return SolverRun(solver, version(SOLVERS[solver]), status, self.seconds)

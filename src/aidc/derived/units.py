@@ -19,6 +19,7 @@ from aidc.derived.plan import job_kwh
 from aidc.evidence import InputError
 
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 Sparse: TypeAlias = "sp.csc_array[np.float64]"
 
 # Beyond this a model would take hours; measured at about a million columns a minute.
