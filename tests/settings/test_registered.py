@@ -6,6 +6,7 @@ from aidc.evidence import InputError
 from aidc.evidence.scans import OPEN, load_scans
 from aidc.settings.break_even import BreakEvenScan
 from aidc.settings.data_fusion import DataFusion
+from aidc.settings.evidence_framework import EvidenceFramework
 from aidc.settings.fields import registered_levels
 from aidc.settings.replay import ReplaySettings
 from aidc.settings.storage_sizing import StorageSizing
@@ -46,6 +47,10 @@ def test_the_weights_of_storage_have_the_registered_ratio() -> None:
     sizing = StorageSizing()
     ratio = sizing.weight_power / sizing.weight_energy
     assert ratio == SCANS["cost_ratio_power_to_energy"].default
+
+
+def test_the_slack_that_shows_a_setting_at_work_is_a_registered_level() -> None:
+    assert EvidenceFramework().slack_min in SCANS["slack_min"].levels
 
 
 @pytest.mark.parametrize("settings", ALL)

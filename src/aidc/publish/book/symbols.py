@@ -44,13 +44,13 @@ class Symbols(EvidenceDirective):
         return [table]
 
     def _row(self, one: Symbol) -> tables.Row:
-        role = "eq" if one.defined.startswith(EQUATION) else "ref"
+        role = "equation {eq}" if one.defined.startswith(EQUATION) else "{ref}"
         return tables.Row(
             [
                 [nodes.math("", one.symbol)],
                 self.inline(one.meaning),
                 [nodes.Text(one.unit)],
                 [nodes.Text(one.layer or "–")],
-                self.inline(f"{{{role}}}`{one.defined}`"),
+                self.inline(f"{role}`{one.defined}`"),
             ]
         )
