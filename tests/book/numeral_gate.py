@@ -45,6 +45,7 @@ TARGET_DIRECTIVES = frozenset(
         "ledger",
         "variables",
         "principles",
+        "symbols",
     }
 )
 """Directives whose argument is a target, and whose content is prose."""

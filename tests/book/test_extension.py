@@ -167,6 +167,38 @@ def test_what_binds_the_study_is_listed_from_the_registry(tiny_book: TinyBook) -
     assert "No one measured" in text_of(tiny_book.page("book/two"))
 
 
+SYMBOLS = """
+- {key: first, part: replay, symbol: 'P(t)', meaning: the power, unit: kW, layer: constructed,
+   defined: sec-two}
+- {key: second, part: audit, symbol: Q, meaning: something else, unit: s, layer: null,
+   defined: sec-two}
+"""
+
+
+def test_the_symbols_of_a_part_are_listed_from_the_registry(tiny_book: TinyBook) -> None:
+    registry = tiny_book.root / "data/registry/symbols.yml"
+    registry.write_text(SYMBOLS, encoding="utf-8")
+    tiny_book.write("book/two", "(sec-two)=\n# Two\n\n```{symbols} replay\n```\n")
+    done = tiny_book.build()
+    assert done.status == 0, done.output
+    (table,) = tiny_book.page("book/two").select("table.aidc-symbols")
+    (row,) = table.select("tbody tr")
+    assert [text_of(cell) for cell in row.select("td")][1:] == [
+        "the power",
+        "kW",
+        "constructed",
+        "Two",
+    ]
+    assert row.select_one(".math") is not None
+
+    registry.write_text(SYMBOLS.replace("the power", "the load"), encoding="utf-8")
+    assert tiny_book.build().read == {"book/two"}
+    tiny_book.write("book/two", "(sec-two)=\n# Two\n\n```{symbols} replays\n```\n")
+    done = tiny_book.build()
+    assert done.status != 0
+    assert any("none of part 'replays'; nearest: replay" in line for line in done.warnings)
+
+
 def test_a_statement_on_an_unknown_variable_fails_the_build(tiny_book: TinyBook) -> None:
     registry = tiny_book.root / "data/registry/principles.yml"
     registry.write_text(PRINCIPLES.replace("slack_min", "slack_h"), encoding="utf-8")

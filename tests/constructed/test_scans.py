@@ -30,6 +30,13 @@ def test_an_unknown_setting_or_group_is_one_line(tmp_path: Path) -> None:
         FrozenScans.of("replay", path)
 
 
+def test_only_a_registered_level_is_one() -> None:
+    scans = FrozenScans.of("replay")
+    assert scans.level("fleet_blocks", 286) == 286
+    with pytest.raises(InputError, match="found no level 287, expected one of none, 286, 572"):
+        scans.level("fleet_blocks", 287)
+
+
 @pytest.mark.parametrize(
     ("notebook", "number"),
     [("24_battery_audit", "scans.sha256"), ("33_data_fusion", "replay.scans_sha256")],

@@ -3,10 +3,11 @@ import pandas as pd
 import pytest
 
 from aidc.constructed.limits import BlockMapping, BlockPower, Fleet, SiteOverhead, SupplyCap
-from aidc.constructed.replay import StartedJobs, replay, site_load
+from aidc.constructed.replay import StartedJobs, above_cap, replay, site_load
 from aidc.constructed.slack import Slack
 from aidc.constructed.summary import (
-    block_hours,
+    carried_in,
+    compare_fleets,
     compare_mappings,
     compare_steps,
     gpu_time,
@@ -49,15 +50,34 @@ def test_which_jobs_run_is_a_setting_of_the_replay() -> None:
         replay_jobs(SOURCE, Setting.of("days", 7))
 
 
-def test_block_time_before_the_window_over_the_fleet_and_idle() -> None:
-    held = block_hours(SOURCE, loaded())
-    assert held.carried_in_share == pytest.approx(1 / (1 + 0.5 + 0.25))
-    assert (held.over_fleet_share, held.idle_energy_share) == (0, 0)
-    held = block_hours(SOURCE, loaded(fleet=Fleet.of_blocks(1, 1.0)))
-    assert held.over_fleet_share == pytest.approx(1 / 24)
+def test_block_time_of_jobs_from_before_the_window() -> None:
+    held = carried_in(SOURCE, loaded())
+    assert held.block_time_share == pytest.approx(1 / (1 + 0.5 + 0.25))
+
+
+def test_a_fleet_adds_idle_power_and_may_be_too_small() -> None:
+    fleet = Fleet.of_blocks(1, 1.0)
+    loads = [loaded(), loaded(fleet=fleet), loaded(fleet=fleet)]
+    frame = compare_fleets(loads, TWICE).frame
+    assert frame["fleet_blocks"].tolist() == ["none", "1"]
+    assert frame["idle_kw_per_block"].tolist() == [0, 1]
     # 1.5 blocks in the first hour, an eighth in two others: the rest of one block is idle.
     idle = 21 * 1.0 + 2 * 0.875
-    assert held.idle_energy_share == pytest.approx(idle / (idle + 4 * 1.75))
+    assert frame["mean_kw"].tolist() == pytest.approx([2 * 7 / 24, 2 * (7 + idle) / 24])
+    assert frame["highest_kw"].tolist() == pytest.approx([12, 12])
+    assert frame["idle_energy_share"].tolist() == pytest.approx([0, idle / (idle + 7)])
+    assert frame["over_fleet_time_share"].tolist() == pytest.approx([0, 1 / 24])
+
+
+def test_nothing_is_above_a_cap_by_round_off_alone() -> None:
+    # A tenth of a block for a third of each slot: sums that no binary number holds.
+    source = jobs(*((20 * n, 20 * n + 1000 / 3, 1) for n in range(30)))
+    coarse, fine = (site_load(loaded(source, step), SiteOverhead.of_factor(1.1)) for step in (5, 1))
+    top = float(fine.load_kw.max())
+    assert above_cap(fine.load_kw, top * (1 - 1e-15), 60) == (0, 0)
+    frame = compare_steps([coarse, fine], supply_caps(fine, [SupplyCap.of_share(1.0)])).frame
+    assert frame[["time_above_cap", "above_cap_kwh"]].to_numpy().tolist() == [[0, 0], [0, 0]]
+    assert above_cap(np.array([2.0, 4.0]), 3.0, 3600) == (0.5, 1.0)
 
 
 def test_whole_blocks_against_linear() -> None:

@@ -126,10 +126,19 @@ def test_averaging_keeps_energy_and_hides_peaks() -> None:
         assert day.averages(step_s).mean() == pytest.approx(day.kw.mean())
     tops = [day.averages(step_s).max() for step_s in (1, 60, 900, 3600)]
     assert tops == sorted(tops, reverse=True)
+    assert day.hidden_share(3600) == pytest.approx(1 - tops[-1] / tops[0])
     time_share, energy_kwh = day.above(5.0, 1)
     over = day.kw[day.kw > 5.0]
     assert time_share == pytest.approx(over.size / 86_400)
     assert energy_kwh == pytest.approx((over - 5.0).sum() / 3600)
+
+
+def test_a_share_that_is_round_off_is_nought() -> None:
+    # One job all day at a power that no binary number holds: every mean is the same.
+    flat = PowerTemplate.of_two_levels(0.1, 1.0, 0.5, 7)
+    _, day = at_seconds(jobs((0, 86_400, 3)), flat)
+    shares = [day.hidden_share(step_s) for step_s in (1, 60, 900, 3600, 86_400)]
+    assert shares == [0, 0, 0, 0, 0]
 
 
 def test_a_measured_series_becomes_a_template_of_its_seconds() -> None:

@@ -1,12 +1,14 @@
 """Parameters are checked before anything runs; a mistake ends in one helpful line."""
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
 from pydantic import Field
 
 from aidc.evidence import InputError
 from aidc.settings.base import NotebookSettings
+
+Share = Annotated[float, Field(lt=1)]
 
 
 class Tiny(NotebookSettings):
@@ -17,12 +19,18 @@ class Tiny(NotebookSettings):
     defining: ClassVar[tuple[str, ...]] = ("shares",)
 
     slack_min: float = Field(
-        default=30.0, ge=0, description="extra time", json_schema_extra={"unit": "min"}
+        default=30.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="extra time",
+        json_schema_extra={"unit": "min"},
     )
-    shares: tuple[float, ...] = Field(default=(0.5, 0.9), description="shares")
+    shares: tuple[Share, ...] = Field(default=(0.5, 0.9), min_length=1, description="shares")
     names: tuple[str, ...] = Field(default=("A",), description="names")
     strict: bool = Field(default=True, description="be strict")
     limit: float | None = Field(default=None, description="a limit, if any")
+    seed: int = Field(default=1, gt=0, description="a seed")
+    rule: Literal["one", "two"] = Field(default="one", description="a rule")
 
 
 @pytest.mark.parametrize(
@@ -50,18 +58,45 @@ def test_values_arrive_as_text_lists_or_themselves(
     ("given", "message"),
     [
         ({"slak_min": 3}, r"99_tiny: unknown parameter 'slak_min'; did you mean 'slack_min'\?"),
-        ({"zzz": 3}, "valid parameters: results_dir, slack_min, shares, names, strict, limit"),
-        ({"slack_min": "soon"}, "parameter 'slack_min': found 'soon'.*unit min; default 30.0"),
-        ({"slack_min": -1}, "parameter 'slack_min': found -1"),
-        ({"shares": "[x]"}, "parameter 'shares', item 0: found 'x'"),
-        ({"shares": True}, "parameter 'shares': found True"),
-        ({"strict": "perhaps"}, "parameter 'strict': found 'perhaps'"),
+        (
+            {"zzz": 3},
+            "valid parameters: results_dir, slack_min, shares, names, strict, limit, seed, rule",
+        ),
+        ({"slack_min": "soon"}, "parameter 'slack_min': found 'soon'.*unit min; default 30\\)"),
+        ({"slack_min": -1}, "parameter 'slack_min': found -1, expected a number of at least 0 "),
+        ({"slack_min": "inf"}, "found 'inf', expected a finite number"),
+        ({"shares": "[x]"}, "parameter 'shares', item 0: found 'x', expected a number"),
+        ({"shares": True}, "parameter 'shares': found True, expected a list of values"),
+        ({"shares": "1"}, "item 0: found '1', expected a number below 1 "),
+        ({"shares": ""}, "found no value, expected at least 1; several with commas between"),
+        ({"strict": "perhaps"}, "parameter 'strict': found 'perhaps', expected true or false"),
+        ({"seed": 0.5}, "found 0.5, expected a whole number"),
+        ({"seed": 0}, "found 0, expected a number above 0 "),
+        ({"rule": "all"}, "found 'all', expected 'one' or 'two'"),
+        ({"names": [3]}, "item 0: found 3, expected text"),
     ],
 )
 def test_a_mistake_is_one_line(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         Tiny.parse(given)
     assert "\n" not in str(caught.value)
+    # The words of pydantic name no unit and no remedy.
+    assert "Input should" not in str(caught.value)
+    assert "after validation" not in str(caught.value)
+
+
+def test_types_and_defaults_are_shown_as_one_would_type_them() -> None:
+    shown = {name: (Tiny.type_name(name), Tiny.default_text(name)) for name in Tiny.model_fields}
+    assert shown == {
+        "results_dir": ("text", '""'),
+        "slack_min": ("number", "30"),
+        "shares": ("list of number", "0.5,0.9"),
+        "names": ("list of text", "A"),
+        "strict": ("true/false", "True"),
+        "limit": ("number or none", "none"),
+        "seed": ("integer", "1"),
+        "rule": ("text", "one"),
+    }
 
 
 def test_a_notebooks_namespace_is_its_parameters() -> None:

@@ -12,25 +12,34 @@ from tests.constructed.test_template import jobs
 REPLAY = {key: scan for key, scan in load_scans().items() if scan.group == "replay"}
 
 
-def test_every_setting_is_registered_with_the_same_default() -> None:
-    defaults = DataFusion()
-    assert set(defaults.chosen()["setting"]) == set(REPLAY)
-    for key, scan in REPLAY.items():
-        value = getattr(defaults, key)
-        if not isinstance(value, tuple):
-            assert value == scan.default, key
-        elif len(value) > 1:
-            assert value == scan.levels, key
-        else:
-            assert (*value, "none")[0] == scan.default, key
-    assert defaults.compare_step_min == REPLAY["step_min"].levels
+def test_every_setting_of_the_replay_is_a_parameter() -> None:
+    assert set(DataFusion().chosen()["setting"]) == set(REPLAY)
+
+
+def test_what_a_run_does_not_use_is_marked_with_the_reason() -> None:
+    def shown(**given: object) -> dict[str, str]:
+        return dict(DataFusion.parse(given).chosen().to_numpy())
+
+    default = shown()
+    assert default["power"] == "nlr-standin"
+    assert default["fleet_blocks"] == "none"
+    assert default["idle_kw_per_block"] == "not used: no fleet"
+    assert default["reserve_share"] == "not used: no reserve"
+    assert default["supply_cap_kw"] == "not used: a cap as a share"
+    for name in ("block_kw", "template_peak_ratio", "template_high_share", "template_period_s"):
+        assert default[name] == "not used: power is a log"
+        assert shown(power="declared")[name] == f"{REPLAY[name].default:g}"
+    other = shown(fleet_blocks=286, idle_kw_per_block=0.836, reserve_min=5, supply_cap_kw=900)
+    assert other["idle_kw_per_block"] == "0.836"
+    assert other["reserve_share"] == "1"
+    assert (other["supply_cap_kw"], other["supply_cap_share"]) == ("900", "not used: a cap in kW")
 
 
 @pytest.mark.parametrize("key", sorted(REPLAY))
 def test_every_level_is_a_valid_setting(key: str) -> None:
     for level in REPLAY[key].levels:
-        other = {"idle_kw_per_block": 0} if (key, level) == ("fleet_blocks", 0) else {}
-        if level != "none":
+        other = {"fleet_blocks": 286} if key == "idle_kw_per_block" else {}
+        if (key, level) != ("supply_cap_kw", "none"):
             DataFusion.parse({key: str(level), **other})
 
 
@@ -49,8 +58,13 @@ def test_every_level_is_a_valid_setting(key: str) -> None:
         ({"supply_cap_share": "0"}, "parameter 'supply_cap_share', item 0"),
         ({"supply_cap_kw": "0"}, "parameter 'supply_cap_kw', item 0"),
         ({"supply_cap_share": "", "supply_cap_kw": ""}, "found no supply cap"),
-        ({"fleet_blocks": 0}, "idle_kw_per_block: found 0.836 kW without fleet_blocks"),
-        ({"idle_kw_per_block": 6}, "expected less than the 5.27 kW of a running block"),
+        ({"idle_kw_per_block": 0.836}, "idle_kw_per_block: found 0.836 kW without fleet_blocks"),
+        (
+            {"power": "declared", "fleet_blocks": 9, "idle_kw_per_block": 6},
+            "expected less than the 5.27 kW of a running block",
+        ),
+        ({"supply_cap_kw": "900", "supply_cap_share": "0.9"}, "expected one of them"),
+        ({"slack_min": ""}, "parameter 'slack_min': found no value, expected at least 1"),
         ({"site_overhead": 0.9}, "parameter 'site_overhead': found 0.9"),
         ({"template_peak_ratio": 1.6}, "above which the lower level is negative"),
         ({"template_period_s": 2.5}, "expected whole seconds"),
@@ -74,9 +88,7 @@ def test_absolute_caps_take_the_place_of_shares() -> None:
 
 
 def test_the_busiest_day_has_the_highest_slot() -> None:
-    settings = DataFusion.parse(
-        {"start": "2023-03-02", "days": 2, "fleet_blocks": 0, "idle_kw_per_block": 0}
-    )
+    settings = DataFusion.parse({"start": "2023-03-02", "days": 2})
     source = jobs((3600, 3600, 8), (86_400 + 3600, 3600, 16))
     load = replay(
         source, settings.window(15), settings.mapping(), BlockPower.of_kw(5), settings.fleet()

@@ -36,7 +36,7 @@ ALL = (TaskSchedule, StorageSizing, BreakEvenScan)
         ({"soc_min": 0.9, "soc_max": 0.2}, "soc_min: found 0.9 with soc_max 0.2"),
         ({"site_overhead": 0.9}, "'site_overhead': found 0.9"),
         ({"idle_kw_per_block": 1}, "idle_kw_per_block: found 1 kW without fleet_blocks"),
-        ({"fleet_blocks": 0}, "'fleet_blocks': found 0"),
+        ({"fleet_blocks": -1}, "'fleet_blocks': found -1"),
         ({"weight_power": 0, "weight_energy": 0}, "expected one above 0"),
         ({"initial_soc": "half"}, "'initial_soc': found 'half'"),
         ({"jobs": "some"}, "'jobs': found 'some'"),
@@ -100,3 +100,25 @@ def test_a_challenger_is_checked_too() -> None:
         BreakEvenScan.parse({"challenger_soc_min": 1, "challenger_soc_max": 0.5})
     scan = BreakEvenScan.parse({"challenger_eta": "0.9,1", "challenger_power_to_energy_per_h": "1"})
     assert [one.eta_charge for one in scan.challengers()] == [0.9, 1.0]
+
+
+def test_a_break_even_is_of_malleable_jobs_only() -> None:
+    message = "item 1: found 'rigid', expected 'malleable'.*the boundary is exact for it"
+    with pytest.raises(InputError, match=message):
+        BreakEvenScan.parse({"flexibility": "malleable,rigid"})
+
+
+def test_two_technologies_are_varied_over_the_same_ranges() -> None:
+    scan = BreakEvenScan()
+    variants = [
+        (one.eta_charge, one.power_to_energy_per_h, one.soc_min, one.soc_max)
+        for one in scan.challengers()
+    ]
+    reference = scan.reference()
+    assert (
+        reference.eta_charge,
+        reference.power_to_energy_per_h,
+        reference.soc_min,
+        reference.soc_max,
+    ) in variants
+    assert len(set(variants)) == len(variants) > 1

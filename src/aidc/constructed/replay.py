@@ -25,6 +25,9 @@ from aidc.constructed.overlap import Floats, clip_to, slot_averages
 from aidc.constructed.window import ReplayWindow
 from aidc.evidence import Carrier, EvidenceError, InputError, Layer, step
 
+# A mean of many seconds differs from the power that all of them have by less than this share.
+ROUND_OFF = 1e-9
+
 
 class HasJobs(Protocol):
     """A pool or a trace, as far as a replay needs it (canonical columns)."""
@@ -242,6 +245,15 @@ def require_site_load(load: object) -> SiteLoad:
             f"{type(load).__name__}; allowed is site_load(load, SiteOverhead.of_factor(...))"
         )
     return load
+
+
+def above_cap(power_kw: Floats, cap_kw: float, step_s: float) -> tuple[float, float]:
+    """Return the share of time above a cap, and the energy above it, kWh.
+
+    What is above by round-off alone is not above.
+    """
+    excess = np.where(power_kw > cap_kw * (1 + ROUND_OFF), power_kw - cap_kw, 0.0)
+    return float(np.mean(excess > 0)), float(excess.sum()) * step_s / SECONDS_PER_HOUR
 
 
 def cap_kw(cap: SupplyCap, load: SiteLoad) -> float:

@@ -63,6 +63,22 @@ class FrozenScans(Carrier):
         ]
         return pd.DataFrame(rows)
 
+    def level(self, key: str, value: float) -> float:
+        """Return a value that is one of the registered levels of a setting.
+
+        Raises
+        ------
+        InputError
+            If it is none of them.
+        """
+        levels = self.only(key).scans[key].levels
+        if value not in levels:
+            raise InputError(
+                f"scans.yml, entry {key!r}: found no level {value!r}, expected one of "
+                f"{', '.join(_text(level) for level in levels)}"
+            )
+        return value
+
     def only(self, key: str) -> FrozenScans:
         """Return one setting, with evidence that names it alone.
 

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from aidc.constructed.limits import SECONDS_PER_HOUR, SupplyCap
+from aidc.constructed.limits import SECONDS_PER_HOUR, SiteOverhead, SupplyCap
 from aidc.constructed.replay import (
     ComponentLoad,
     HasJobs,
     SiteLoad,
     StartedJobs,
+    above_cap,
     cap_kw,
     require_site_load,
+    site_load,
 )
 from aidc.constructed.slack import Slack
 from aidc.evidence import Carrier, InputError, Layer, Setting, step
@@ -77,22 +79,16 @@ def gpu_time(pool: JobPool, started: StartedJobs) -> GpuTime:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockHours(Carrier):
-    """What the energy of a replay is made of.
+class CarriedIn(Carrier):
+    """What the jobs submitted before a window hold of it.
 
     Attributes
     ----------
-    carried_in_share : float
-        Share of the block time that belongs to jobs submitted before the window.
-    over_fleet_share : float
-        Share of the slots in which more blocks would run than exist; 0 without a fleet.
-    idle_energy_share : float
-        Share of the energy that blocks draw while idle.
+    block_time_share : float
+        Share of the block time of all jobs.
     """
 
-    carried_in_share: float
-    over_fleet_share: float
-    idle_energy_share: float
+    block_time_share: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,22 +119,42 @@ def replay_jobs(source: HasJobs, choice: Setting) -> ReplayJobs:
 
 
 @step(Layer.CONSTRUCTED)
-def block_hours(source: HasJobs, load: ComponentLoad) -> BlockHours:
-    """Return what the energy of a replay is made of; ``source`` is what was replayed."""
+def carried_in(source: HasJobs, load: ComponentLoad) -> CarriedIn:
+    """Return what earlier jobs hold of a window; ``source`` is what was replayed."""
     jobs = load.jobs
     held = jobs.blocks * jobs.processing_s
     before = load.window.seconds(source.jobs["submit_time"])[jobs.row] < 0
-    over, idle = 0.0, 0.0
-    if load.fleet_blocks is not None:
-        over = float(np.mean(load.running_blocks > load.fleet_blocks))
-        resting = np.maximum(load.fleet_blocks - load.running_blocks, 0.0)
-        idle_kw = load.idle_kw / load.fleet_blocks * resting
-        idle = float(idle_kw.sum() / load.load_kw.sum())
-    return BlockHours(
-        carried_in_share=float(held[before].sum() / held.sum()),
-        over_fleet_share=over,
-        idle_energy_share=idle,
-    )
+    return CarriedIn(block_time_share=float(held[before].sum() / held.sum()))
+
+
+@step(Layer.CONSTRUCTED)
+def compare_fleets(loads: Sequence[ComponentLoad], overhead: SiteOverhead) -> Table:
+    """Return what a number of blocks, and their idle power, add to the same jobs.
+
+    Returns
+    -------
+    Table
+        For each load, equal ones once: ``fleet_blocks`` (``"none"`` without a limit),
+        ``idle_kw_per_block`` (component power), ``mean_kw`` and ``highest_kw`` of the
+        site, ``idle_energy_share`` (drawn by idle blocks), ``over_fleet_time_share`` (of
+        slots in which more blocks would run than exist).
+    """
+    rows = []
+    for load in loads:
+        site, blocks = site_load(load, overhead).load_kw, load.fleet_blocks
+        idle_kw = load.idle_kw / blocks if blocks else 0.0
+        resting = np.maximum((blocks or 0.0) - load.running_blocks, 0.0)
+        rows.append(
+            {
+                "fleet_blocks": f"{blocks:g}" if blocks else "none",
+                "idle_kw_per_block": idle_kw,
+                "mean_kw": site.mean(),
+                "highest_kw": site.max(),
+                "idle_energy_share": idle_kw * resting.sum() / load.load_kw.sum(),
+                "over_fleet_time_share": np.mean(load.running_blocks > (blocks or np.inf)),
+            }
+        )
+    return Table(frame=pd.DataFrame(rows).drop_duplicates(ignore_index=True))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,15 +248,15 @@ def compare_steps(loads: Sequence[SiteLoad], caps: Caps) -> Table:
     for load in loads:
         power = require_site_load(load).load_kw
         for cap in caps.kw:
-            excess = np.maximum(power - cap, 0.0)
+            time_share, energy_kwh = above_cap(power, cap, load.window.step_s)
             rows.append(
                 {
                     "slot_min": load.window.step_min,
                     "energy_mwh": load.energy_kwh / MEGA,
                     "highest_kw": power.max(),
                     "cap_kw": cap,
-                    "time_above_cap": np.mean(power > cap),
-                    "above_cap_kwh": excess.sum() * load.window.step_s / SECONDS_PER_HOUR,
+                    "time_above_cap": time_share,
+                    "above_cap_kwh": energy_kwh,
                 }
             )
     return Table(frame=pd.DataFrame(rows))

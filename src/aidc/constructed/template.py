@@ -14,7 +14,7 @@ import pandas as pd
 
 from aidc.constructed.limits import WATTS_PER_KW, SiteOverhead
 from aidc.constructed.overlap import Floats
-from aidc.constructed.replay import ComponentLoad, HasJobs
+from aidc.constructed.replay import ROUND_OFF, ComponentLoad, HasJobs, above_cap
 from aidc.constructed.setting import declared, number
 from aidc.evidence import Carrier, EvidenceError, InputError, Layer, step
 
@@ -137,11 +137,17 @@ class SecondLoad(Carrier):
         means: Floats = power.reshape(-1, step_s).mean(axis=1)
         return means
 
-    def above(self, cap_kw: float, step_s: int, *, flat: bool = False) -> tuple[float, float]:
+    def above(self, cap_kw: float, step_s: int) -> tuple[float, float]:
         """Return the share of time above a cap and the energy above it, kWh."""
-        power = self.averages(step_s, flat=flat)
-        excess = np.maximum(power - cap_kw, 0.0)
-        return float(np.mean(power > cap_kw)), float(excess.sum()) * step_s / 3600.0
+        return above_cap(self.averages(step_s), cap_kw, step_s)
+
+    def hidden_share(self, step_s: int) -> float:
+        """Return how far the highest mean is below the highest second, as a share of it.
+
+        What differs by round-off alone is equal.
+        """
+        hidden = 1.0 - float(self.averages(step_s).max()) / float(self.kw.max())
+        return hidden if hidden > ROUND_OFF else 0.0
 
 
 @step(Layer.CONSTRUCTED)

@@ -37,6 +37,12 @@ class Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
 
+class Keyed(Entry):
+    """Base of an entry of a list, known by its key."""
+
+    key: str
+
+
 class Source(Entry):
     """A published file that the compendium can fetch and recognise.
 
@@ -150,10 +156,9 @@ class Status(StrEnum):
     COMPUTED_FIELD = "computed_field"
 
 
-class Variable(Entry):
+class Variable(Keyed):
     """A row of the boundary table: what a variable is, may be used for, and is not."""
 
-    key: str
     name: str
     name_zh: str
     paper_label: str | None
@@ -194,7 +199,7 @@ class _UniqueKeys(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-class Principle(Entry):
+class Principle(Keyed):
     """A statement that binds the study: a principle, a limit, a forbidden use.
 
     Attributes
@@ -212,7 +217,6 @@ class Principle(Entry):
         Section of the paper that states it.
     """
 
-    key: str
     kind: PrincipleKind
     name: str
     name_zh: str
@@ -225,7 +229,7 @@ class Principle(Entry):
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entry)
-K = TypeVar("K", Variable, Principle)
+K = TypeVar("K", bound=Keyed)
 
 
 def read_yaml(path: Path) -> Any:
@@ -337,7 +341,7 @@ def load_variables(path: Path = paths.REGISTRY / "variables.yml") -> list[Variab
     InputError
         Naming file, entry and field of the first bad entry, or a key given twice.
     """
-    return _listed(Variable, path)
+    return read_list(Variable, path)
 
 
 def load_principles(path: Path = paths.REGISTRY / "principles.yml") -> list[Principle]:
@@ -348,11 +352,17 @@ def load_principles(path: Path = paths.REGISTRY / "principles.yml") -> list[Prin
     InputError
         Naming file, entry and field of the first bad entry, or a key given twice.
     """
-    return _listed(Principle, path)
+    return read_list(Principle, path)
 
 
-def _listed(model: type[K], path: Path) -> list[K]:
-    """Read a list of entries, each with a key of its own."""
+def read_list(model: type[K], path: Path) -> list[K]:
+    """Return the entries of a list, each with a key of its own.
+
+    Raises
+    ------
+    InputError
+        Naming file, entry and field of the first bad entry, or a key given twice.
+    """
     document = read_yaml(path)
     if not isinstance(document, list):
         raise InputError(

@@ -10,6 +10,9 @@ from pydantic import Field, model_validator
 from aidc import paths
 from aidc.evidence.registry import Entry, read_entries
 
+OPEN = "none"
+"""A level that leaves a setting open: no limit, or no value of this kind."""
+
 
 class Scan(Entry):
     """An experimental setting: its default, the levels it is varied over, and why.

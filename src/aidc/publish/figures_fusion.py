@@ -137,10 +137,10 @@ def replayed_load(loads: Mapping[str, SiteLoad], caps_kw: Sequence[float]) -> Fi
 def averaging(day: SecondLoad, steps_s: Sequence[int], caps_kw: Sequence[float]) -> Figure:
     """Draw one day at one second and as slot averages of several lengths."""
     longest = max(steps_s)
-    peak, coarse = float(day.kw.max()), float(day.averages(longest).max())
+    hidden = day.hidden_share(longest)
     title = (
-        f"The highest second draws {_mw(peak)}; the highest mean of {_length(longest)} is "
-        f"{percent(1 - coarse / peak)} lower"
+        f"The highest second draws {_mw(float(day.kw.max()))}; the highest mean of "
+        f"{_length(longest)} is {f'{percent(hidden)} lower' if hidden else 'as high'}"
     )
     figure, axes = new_figure(title)
     bands = day.kw.reshape(-1, _BAND_S)

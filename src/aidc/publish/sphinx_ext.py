@@ -5,7 +5,7 @@ from __future__ import annotations
 from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
-from aidc.publish.book import directives, numbering, pages, principles, roles
+from aidc.publish.book import directives, numbering, pages, principles, roles, symbols
 from aidc.publish.book.domain import EvidenceDomain
 
 
@@ -23,6 +23,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("variables", directives.Variables)
     app.add_directive("input-map", directives.InputMap)
     app.add_directive("principles", principles.Principles)
+    app.add_directive("symbols", symbols.Symbols)
 
     app.connect("builder-inited", pages.check_shelf)
     app.connect("builder-inited", pages.warn_if_stale)

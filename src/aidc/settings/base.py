@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self, get_args
+from typing import Annotated, Any, ClassVar, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -15,6 +15,27 @@ from aidc.publish.results import Results
 # What a notebook's namespace holds beside its parameters.
 _IPYTHON_NAMES = frozenset({"In", "Out", "get_ipython", "exit", "quit", "open"})
 
+# What pydantic refuses, by its name of the error, as what a user should have given.
+_EXPECTED = {
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "finite_number": "a finite number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "greater_than": "a number above {gt:g}",
+    "greater_than_equal": "a number of at least {ge:g}",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a smaller whole number",
+    "int_type": "a whole number",
+    "less_than": "a number below {lt:g}",
+    "less_than_equal": "a number of at most {le:g}",
+    "literal_error": "{expected}",
+    "string_type": "text",
+    "too_short": "at least {min_length}; several with commas between",
+    "tuple_type": "a list of values, with commas between",
+}
+
 
 class NotebookSettings(BaseModel):
     """Parameters of one notebook: frozen, typed, each with a unit and a meaning.
@@ -23,7 +44,7 @@ class NotebookSettings(BaseModel):
     change what a published number means, so that a claim is no longer testable).
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
     notebook: ClassVar[str]
     section: ClassVar[str]
@@ -52,7 +73,7 @@ class NotebookSettings(BaseModel):
     @classmethod
     def is_list(cls, name: str) -> bool:
         """Whether a parameter takes a list of values."""
-        return isinstance(cls.model_fields[name].default, tuple)
+        return get_origin(cls.model_fields[name].annotation) is tuple
 
     @classmethod
     def may_be_none(cls, name: str) -> bool:
@@ -78,9 +99,9 @@ class NotebookSettings(BaseModel):
             first = error.errors()[0]
             name = str(first["loc"][0]) if first["loc"] else "parameters"
             item = f", item {first['loc'][1]}" if len(first["loc"]) > 1 else ""
-            message = first["msg"].removeprefix("Value error, ")
+            found = repr(first["input"]) if first["input"] not in ([], ()) else "no value"
             raise InputError(
-                f"{cls.notebook}: parameter {name!r}{item}: found {first['input']!r}; {message}"
+                f"{cls.notebook}: parameter {name!r}{item}: found {found}{_expected(first)}"
                 f" ({cls.describe(name)})"
             ) from error
 
@@ -121,12 +142,12 @@ class NotebookSettings(BaseModel):
     @classmethod
     def type_name(cls, name: str) -> str:
         """Return the type of a parameter in plain words."""
-        default = cls.model_fields[name].default
+        annotation = cls.model_fields[name].annotation
         if cls.may_be_none(name):
             return "number or none"
-        if isinstance(default, tuple):
-            return f"list of {_type_word(default[0])}" if default else "list"
-        return _type_word(default)
+        if cls.is_list(name):
+            return f"list of {_type_word(get_args(annotation)[0])}"
+        return _type_word(annotation)
 
     @classmethod
     def default_text(cls, name: str) -> str:
@@ -135,8 +156,14 @@ class NotebookSettings(BaseModel):
         if default is None:
             return "none"
         if isinstance(default, tuple):
-            return ",".join(str(item) for item in default) or "[]"
-        return str(default) if default != "" else '""'
+            return ",".join(_typed(item) for item in default) or "[]"
+        return _typed(default)
+
+    @classmethod
+    def registered_as(cls, name: str) -> str | None:
+        """Return the key of the registered setting that a parameter takes, if any."""
+        extra = cls.model_fields[name].json_schema_extra
+        return str(extra["setting"]) if isinstance(extra, dict) and "setting" in extra else None
 
     def changed(self) -> dict[str, Any]:
         """Return the parameters that differ from their defaults, in JSON types."""
@@ -172,10 +199,23 @@ class NotebookSettings(BaseModel):
         )
 
 
-def _type_word(value: object) -> str:
-    return {"str": "text", "int": "integer", "float": "number", "bool": "true/false"}[
-        type(value).__name__
-    ]
+def _type_word(annotation: Any) -> str:
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    return {int: "integer", float: "number", bool: "true/false"}.get(annotation, "text")
+
+
+def _typed(value: object) -> str:
+    """Return a value as one would type it on a command line."""
+    return f"{value:g}" if isinstance(value, float) else str(value) or '""'
+
+
+def _expected(error: Any) -> str:
+    """Return what was expected, in plain words where pydantic has its own."""
+    plain = _EXPECTED.get(error["type"])
+    if plain:
+        return f", expected {plain.format(**error.get('ctx', {}))}"
+    return f"; {error['msg'].removeprefix('Value error, ')}"
 
 
 def _listed(value: object) -> object:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from aidc.constructed.technology import Technology
-from aidc.settings.storage import Flexible, Minutes, Positive, StorageSettings
-
-Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Efficiency = Annotated[float, Field(gt=0, le=1)]
+from aidc.settings.fields import (
+    Efficiency,
+    Minutes,
+    Positive,
+    Share,
+    registered,
+    registered_levels,
+)
+from aidc.settings.storage import StorageSettings
 
 CHALLENGER, REFERENCE = "sodium-ion", "LFP"
 
@@ -18,73 +23,50 @@ CHALLENGER, REFERENCE = "sodium-ion", "LFP"
 class BreakEvenScan(StorageSettings):
     """Sodium-ion against LFP: scans frozen before the run, no facts about products.
 
-    The parameters without a prefix describe the reference.
+    The parameters without a prefix describe the reference. Both technologies take their
+    ranges from the same entries of the registry.
     """
 
     notebook: ClassVar[str] = "A3_break_even"
     section: ClassVar[str] = "A.3"
 
-    step_min: float = Field(
-        default=15.0,
-        gt=0,
-        allow_inf_nan=False,
-        description="length of a slot; divides a day; a longer one hides peaks",
-        json_schema_extra={"unit": "min"},
-    )
-    slack_min: tuple[Minutes, ...] = Field(
-        default=(0.0, 30.0),
-        min_length=1,
+    slack_min: tuple[Minutes, ...] = registered_levels(
+        "slack_min",
+        *(0, 60),
         description="extra time that every job gets, one case each; no service level",
-        json_schema_extra={"unit": "min"},
+        min_length=1,
     )
-    supply_cap_share: tuple[Positive, ...] = Field(
-        default=(0.6,),
-        description="supply caps as shares of the peak of the load without slack",
-        json_schema_extra={"unit": "share of peak"},
-    )
-    flexibility: tuple[Flexible, ...] = Field(
+    flexibility: tuple[Literal["malleable"], ...] = Field(
         default=("malleable",),
         min_length=1,
-        description="malleable only: the boundary is exact for it",
+        description="malleable only, since the boundary is exact for it; A2 has the other classes",
         json_schema_extra={"unit": "names"},
     )
-    challenger_eta: tuple[Efficiency, ...] = Field(
-        default=(0.85, 0.9, 0.95),
-        min_length=1,
+    challenger_eta: tuple[Efficiency, ...] = registered_levels(
+        "eta_charge",
         description="one-way efficiency of sodium-ion, charging and discharging alike",
-        json_schema_extra={"unit": "-"},
-    )
-    challenger_power_to_energy_per_h: tuple[Positive, ...] = Field(
-        default=(0.125, 0.25, 0.5),
         min_length=1,
-        description="most power per nominal energy of sodium-ion",
-        json_schema_extra={"unit": "1/h"},
     )
-    challenger_soc_min: float = Field(
-        default=0.0,
-        ge=0,
-        le=1,
-        description="least state of charge of sodium-ion",
-        json_schema_extra={"unit": "share of nominal energy"},
-    )
-    challenger_soc_max: float = Field(
-        default=1.0,
-        ge=0,
-        le=1,
-        description="highest state of charge of sodium-ion",
-        json_schema_extra={"unit": "share of nominal energy"},
-    )
-    cost_ratio: tuple[Positive, ...] = Field(
-        default=(0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2),
+    challenger_power_to_energy_per_h: tuple[Positive, ...] = registered_levels(
+        "power_to_energy_per_h",
+        description="largest power for a given nominal energy of sodium-ion",
         min_length=1,
+    )
+    challenger_soc_min: float = registered(
+        "soc_min", "lowest state of charge of sodium-ion", ge=0, le=1
+    )
+    challenger_soc_max: float = registered(
+        "soc_max", "highest state of charge of sodium-ion", ge=0, le=1
+    )
+    cost_ratio: tuple[Positive, ...] = registered_levels(
+        "relative_cost",
         description="cost of sodium-ion over LFP, power and energy alike: scan of the hybrid",
-        json_schema_extra={"unit": "-"},
-    )
-    integration_cost_share: tuple[Share, ...] = Field(
-        default=(0.0, 0.05, 0.1),
         min_length=1,
+    )
+    integration_cost_share: tuple[Share, ...] = registered_levels(
+        "integration_cost",
         description="extra cost of building both, a share of the hybrid's storage cost",
-        json_schema_extra={"unit": "-"},
+        min_length=1,
     )
 
     def _require_consistent(self) -> None:

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from aidc.catalog import check_power_name
 from aidc.settings.base import NotebookSettings
+from aidc.settings.fields import PowerName
 
 # A finer grid than any sensor here, and a coarser one than any statistic here means.
 FINEST_S, COARSEST_S = 0.01, 60.0
@@ -25,11 +25,7 @@ class PowerMeasurement(NotebookSettings):
     notebook: ClassVar[str] = "23_power_audit"
     section: ClassVar[str] = "2.3"
 
-    power: str = Field(
-        default="nlr-standin",
-        description="nlr-standin (synthetic), nlr, or path(s) of power logs, with commas between",
-        json_schema_extra={"unit": "key or path(s)"},
-    )
+    power: PowerName = "nlr-standin"
     aggregation: Literal["aidc", "nlr"] = Field(
         default="aidc",
         description="rule of the profile: aidc (by time, package only), or nlr (the official one)",
@@ -74,11 +70,6 @@ class PowerMeasurement(NotebookSettings):
         description="seed of the block bootstrap",
         json_schema_extra={"unit": "-"},
     )
-
-    @field_validator("power")
-    @classmethod
-    def _power_exists(cls, value: str) -> str:
-        return check_power_name(value)
 
     @field_validator("resample_s")
     @classmethod

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from aidc.catalog import check_trace_name
-from aidc.observed.formats import check_dialect_name
 from aidc.settings.base import NotebookSettings
+from aidc.settings.fields import DialectName, TraceName
 
 Probability = Annotated[float, Field(gt=0, lt=1)]
 
@@ -20,16 +19,8 @@ class TaskPool(NotebookSettings):
     section: ClassVar[str] = "3.1"
     defining: ClassVar[tuple[str, ...]] = ("states", "min_gpu_num", "min_duration_s")
 
-    trace: str = Field(
-        default="seren-standin",
-        description="seren-standin (synthetic), seren, kalos, or the path of a trace file",
-        json_schema_extra={"unit": "key or path"},
-    )
-    dialect: str = Field(
-        default="auto",
-        description="auto (from the header), seren, kalos, philly-rfold, or a .yml file",
-        json_schema_extra={"unit": "name or path"},
-    )
+    trace: TraceName = "seren-standin"
+    dialect: DialectName = "auto"
     states: tuple[str, ...] = Field(
         default=("COMPLETED",),
         min_length=1,
@@ -75,13 +66,3 @@ class TaskPool(NotebookSettings):
         description="seed of the block bootstrap",
         json_schema_extra={"unit": "-"},
     )
-
-    @field_validator("trace")
-    @classmethod
-    def _trace_exists(cls, value: str) -> str:
-        return check_trace_name(value)
-
-    @field_validator("dialect")
-    @classmethod
-    def _dialect_exists(cls, value: str) -> str:
-        return check_dialect_name(value)

@@ -7,7 +7,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from aidc.evidence import InputError
-from aidc.settings.storage import Minutes, Positive, StorageSettings
+from aidc.settings.fields import Minutes, Positive, registered, registered_levels
+from aidc.settings.storage import StorageSettings
 
 
 class TaskSchedule(StorageSettings):
@@ -16,16 +17,16 @@ class TaskSchedule(StorageSettings):
     notebook: ClassVar[str] = "A1_task_schedule"
     section: ClassVar[str] = "A.1"
 
-    slack_min: tuple[Minutes, ...] = Field(
-        default=(120.0,),
-        min_length=1,
+    slack_min: tuple[Minutes, ...] = registered_levels(
+        "slack_min",
+        60,
         description="extra time that every job gets, one value; no service level",
-        json_schema_extra={"unit": "min"},
+        min_length=1,
     )
-    supply_cap_share: tuple[Positive, ...] = Field(
-        default=(0.5,),
-        description="supply cap as a share of the peak of the load without slack, one value",
-        json_schema_extra={"unit": "share of peak"},
+    supply_cap_share: tuple[Positive, ...] = registered(
+        "supply_cap_share",
+        "supply cap as a share of the peak load without slack, one value",
+        listed=True,
     )
     storage_power_kw: float | None = Field(
         default=None,

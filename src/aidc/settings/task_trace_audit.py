@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import Field, field_validator
-
-from aidc.catalog import check_trace_name
-from aidc.observed.formats import check_dialect_name
 from aidc.settings.base import NotebookSettings
+from aidc.settings.fields import DialectName, TraceName
 
 
 class TaskTraceAudit(NotebookSettings):
@@ -17,23 +14,5 @@ class TaskTraceAudit(NotebookSettings):
     notebook: ClassVar[str] = "22_task_trace_audit"
     section: ClassVar[str] = "2.2"
 
-    trace: str = Field(
-        default="seren-standin",
-        description="seren-standin (synthetic), seren, kalos, or the path of a trace file",
-        json_schema_extra={"unit": "key or path"},
-    )
-    dialect: str = Field(
-        default="auto",
-        description="auto (from the header), seren, kalos, philly-rfold, or a .yml file",
-        json_schema_extra={"unit": "name or path"},
-    )
-
-    @field_validator("trace")
-    @classmethod
-    def _trace_exists(cls, value: str) -> str:
-        return check_trace_name(value)
-
-    @field_validator("dialect")
-    @classmethod
-    def _dialect_exists(cls, value: str) -> str:
-        return check_dialect_name(value)
+    trace: TraceName = "seren-standin"
+    dialect: DialectName = "auto"

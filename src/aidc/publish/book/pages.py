@@ -38,7 +38,7 @@ def check_shelf(app: Sphinx) -> None:
     shelf = domain_of(app.env).shelf
     try:
         _ = shelf.numbers, shelf.records, shelf.claims
-        _ = shelf.variables, shelf.register, shelf.principles
+        _ = shelf.variables, shelf.register, shelf.principles, shelf.symbols
     except (InputError, OSError, ValueError, KeyError) as error:
         raise ConfigError(f"results and registries of the book: {error}") from error
 

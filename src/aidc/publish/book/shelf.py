@@ -21,6 +21,7 @@ from aidc.evidence.registry import (
     load_principles,
     load_variables,
 )
+from aidc.evidence.symbols import Symbol, load_symbols
 from aidc.publish import freshness, ledger
 from aidc.publish.ledger import Number, Verdict
 
@@ -97,6 +98,12 @@ class Shelf:
         return load_variables(path) if path.is_file() else []
 
     @cached_property
+    def symbols(self) -> list[Symbol]:
+        """Symbols of the equations, in the order of the register."""
+        path = self.registry / "symbols.yml"
+        return load_symbols(path) if path.is_file() else []
+
+    @cached_property
     def principles(self) -> list[Principle]:
         """Principles, limits, forbidden uses and open points in the order of the file."""
         path = self.registry / "principles.yml"
@@ -164,6 +171,8 @@ class Shelf:
             content.append(repr(self.variable(name)))
         elif kind == "variables":
             content.append(repr(self.variables))
+        elif kind == "symbols":
+            content.append(repr([found for found in self.symbols if found.part == name]))
         elif kind == "principles":
             content.append(repr([found for found in self.principles if found.kind == name]))
         elif kind == "input-map" and (register := self.register):

@@ -28,6 +28,13 @@ UNITS = {
 }
 """Units as column names hold them, and as a reader writes them."""
 
+HEADINGS = {
+    "gpu_time_h": "GPU time [GPU h]",
+    "soc_min": "lowest state of charge [share of nominal energy]",
+    "soc_max": "highest state of charge [share of nominal energy]",
+}
+"""Columns whose names look like something else: ``soc_min`` holds no minutes."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -89,9 +96,13 @@ def heading(column: str) -> str:
     'p95 [W/s]'
     >>> heading("rows_in")
     'rows in'
-    >>> heading("arrivals_per_h")
-    'arrivals per h'
+    >>> heading("power_to_energy_per_h")
+    'power to energy [1/h]'
+    >>> heading("soc_min")
+    'lowest state of charge [share of nominal energy]'
     """
+    if column in HEADINGS:
+        return HEADINGS[column]
     words = column.split("_")
     for position, word in enumerate(words):
         if position and word in UNITS and words[position - 1] != "per":
@@ -101,6 +112,8 @@ def heading(column: str) -> str:
                 unit, last = f"{unit}/s", last + 2
             subject = words[:position] + words[last:]
             return f"{' '.join(subject)} [{unit}]"
+    if words[-2:-1] == ["per"] and words[-1] in UNITS:
+        return f"{' '.join(words[:-2])} [1/{UNITS[words[-1]]}]"
     return " ".join(words)
 
 

@@ -1,0 +1,106 @@
+"""Types of parameters that several notebooks share, and defaults from the registry.
+
+An experimental setting has one default: that of its entry in ``data/registry/scans.yml``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from aidc.catalog import check_power_name, check_trace_name
+from aidc.evidence import InputError
+from aidc.evidence.scans import OPEN, Scan, load_scans
+from aidc.observed.formats import check_dialect_name
+
+TraceName = Annotated[
+    str,
+    AfterValidator(check_trace_name),
+    Field(
+        description="seren-standin (synthetic), seren, kalos, or the path of a trace file",
+        json_schema_extra={"unit": "key or path"},
+    ),
+]
+DialectName = Annotated[
+    str,
+    AfterValidator(check_dialect_name),
+    Field(
+        description="auto (from the header), seren, kalos, philly-rfold, or a .yml file",
+        json_schema_extra={"unit": "name or path"},
+    ),
+]
+PowerName = Annotated[
+    str,
+    AfterValidator(check_power_name),
+    Field(
+        description="nlr-standin (synthetic), nlr, or path(s) of power logs, with commas between",
+        json_schema_extra={"unit": "key or path(s)"},
+    ),
+]
+
+Minutes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Efficiency = Annotated[float, Field(gt=0, le=1)]
+Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Blocks = Annotated[Minutes | None, AfterValidator(lambda blocks: blocks or None)]
+"""A number of blocks; 0 and none both say that there is no limit."""
+
+
+@cache
+def scans() -> dict[str, Scan]:
+    """Return the registered settings by key, read once."""
+    return load_scans()
+
+
+def registered(
+    key: str, description: str | None = None, *, listed: bool = False, **constraints: Any
+) -> Any:
+    """Return a field with the default and the unit of a registered setting.
+
+    Parameters
+    ----------
+    key : str
+        Of the entry; the parameter itself may have another name.
+    description : str, optional
+        The entry's name if not given.
+    listed : bool
+        Whether the parameter takes a list, and the default is one of a single value.
+    **constraints
+        As for `pydantic.Field`.
+    """
+    scan = scans()[key]
+    given = () if scan.default == OPEN else (scan.default,)
+    default = given if listed else (*given, None)[0]
+    return _field(scan, default, description, constraints)
+
+
+def registered_levels(
+    key: str, *levels: float | str, description: str | None = None, **constraints: Any
+) -> Any:
+    """Return a field with registered levels as its default; all of them if none is given.
+
+    Raises
+    ------
+    InputError
+        If a value is no level of the entry.
+    """
+    scan = scans()[key]
+    for level in levels:
+        if level not in scan.levels:
+            raise InputError(
+                f"scans.yml, entry {key!r}: found no level {level!r}, expected one of "
+                f"{', '.join(str(known) for known in scan.levels)}"
+            )
+    default = tuple(level for level in levels or scan.levels if level != OPEN)
+    return _field(scan, default, description, constraints)
+
+
+def _field(scan: Scan, default: Any, description: str | None, constraints: dict[str, Any]) -> Any:
+    return Field(
+        default=default,
+        description=description or scan.name,
+        json_schema_extra={"unit": scan.unit, "setting": scan.key},
+        **constraints,
+    )
