@@ -64,20 +64,23 @@ def value(numbers: Mapping[str, Any], name: str) -> object:
     return numbers[name]["value"]
 
 
-@pytest.mark.parametrize("kinds", [["malleable"], ["rigid"]])
-def test_a_kind_that_is_left_out_is_not_evaluable_and_not_missing(
-    tmp_path: Path, kinds: list[str]
-) -> None:
-    numbers = run(
-        "A1_task_schedule", "A_1_task_schedule.md", tmp_path, flexibility=kinds, slack_min=[60]
-    )
-    for kind in ("malleable", "on_off", "rigid"):
-        number = numbers[f"schedule.{kind}.unserved_kwh"]
-        assert (number["value"] is None) == (kind not in kinds)
-    assert value(numbers, "schedule.setting.jobs") in ("pool", "all_started")
-    assert value(numbers, "schedule.start") == "2023-03-01"
-    assert numbers["schedule.slack_min"]["layer"] == "constructed"
+def test_a_schedule_states_its_settings(tmp_path: Path) -> None:
+    numbers = run("A1_task_schedule", "A_1_task_schedule.md", tmp_path, slack_min=[60])
+    for name, expected in (
+        ("setting.jobs", None),
+        ("start", "2023-03-01"),
+        ("days", 1),
+        ("step_min", 60),
+        ("fleet_blocks", "any number of"),
+        ("slack_min", 60),
+    ):
+        number = numbers[f"schedule.{name}"]
+        assert number["layer"] == "constructed"
+        assert number["inputs"] == [f"setting:{name.removeprefix('setting.')}"]
+        assert expected in (None, number["value"])
+    assert value(numbers, "schedule.supply_cap_share") == pytest.approx(100 / 150)
     assert "that malleable jobs need" in str(value(numbers, "schedule.storage_origin"))
+    assert value(numbers, "schedule.malleable.unserved_share") == 0
 
 
 def test_a_storage_that_a_reader_sets_is_said_to_be_set_and_lost_work_has_no_delay(

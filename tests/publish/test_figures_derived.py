@@ -119,12 +119,6 @@ def test_a_peak_that_stays_is_not_said_to_fall(job_case: CaseMaker) -> None:
     assert "rigid jobs peak at 160\xa0kW, as at submission" in words(figure)
 
 
-def test_a_kind_that_a_run_leaves_out_has_a_figure_that_says_so() -> None:
-    figure = drawn.left_out("rigid")
-    assert "No schedule of rigid jobs in this run" in words(figure)
-    assert cut_off(figure) == []
-
-
 def test_delays_name_what_is_not_served(job_case: CaseMaker) -> None:
     case = job_case(ROWS, hours=24, slack_h=1, cap=90)
     rows = [row_of(case, StorageSize.of(0, 0), rule) for rule in RULES]

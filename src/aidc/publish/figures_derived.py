@@ -36,14 +36,18 @@ from aidc.publish.style import (
     styled,
 )
 
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
-CLASSES = {"malleable": "malleable jobs", "on_off": "on/off jobs", "rigid": "rigid jobs"}
-# The strictest class that was sized gives the upper bound that holds for all.
-UPPER = ("rigid_feasible", "on_off_feasible", "malleable_certified")
-
 _LOAD_HEIGHT_IN = 5.6
 _ENTRY_IN = 0.25  # height of a further entry in a legend
 _VISIBLE = 1e-3  # relative difference below which two lines are one to a reader
+
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
+CLASSES = {
+    "malleable": "malleable jobs",
+    "on_off": "on/off jobs",
+    "rigid": "rigid jobs",
+}
+# The strictest class that was sized gives the upper bound that holds for all.
+UPPER = ("rigid_feasible", "on_off_feasible", "malleable_certified")
 
 
 def _round(value: float) -> str:
@@ -123,18 +127,6 @@ def _load_title(case: StorageCase, row: ScheduleRow, before: Floats) -> str:
         )
     instead = ", as at submission" if after == earlier else f" instead of {earlier}{NBSP}kW"
     return f"{allowed} peak at {after}{NBSP}kW{instead}"
-
-
-@styled
-def left_out(flexibility: str, evaluable: tuple[str, ...] = ()) -> Figure:
-    """Say that a run does not look at a kind of jobs."""
-    kind = CLASSES[flexibility]
-    figure, axes = new_figure(f"No schedule of {kind} in this run", evaluable)
-    why = f"the setting flexibility leaves out {kind}"
-    axes.text(0.5, 0.5, why, ha="center", va="center", transform=axes.transAxes, color=INK)
-    axes.set_xticks([])
-    axes.set_yticks([])
-    return figure
 
 
 @styled
