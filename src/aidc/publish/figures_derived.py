@@ -36,7 +36,7 @@ from aidc.publish.style import (
     styled,
 )
 
-_LOAD_HEIGHT_IN = 5.6
+_STORE_IN = 1.3  # height of the panel below a load
 _ENTRY_IN = 0.25  # height of a further entry in a legend
 _VISIBLE = 1e-3  # relative difference below which two lines are one to a reader
 
@@ -65,8 +65,8 @@ def load_before_after(case: StorageCase, row: ScheduleRow) -> Figure:
     """Draw the load without slack and as scheduled, the supply, and the stored energy below."""
     times, cap, dispatch = slot_times(case), float(case.cap_kw[0]), row.plan.dispatch
     before = case.horizon.idle_kw + case.horizon.arrivals_kwh[: times.size] / case.horizon.step_h
-    figure, (axes, store) = new_panels(_load_title(case, row, before), 2, case.not_evaluable)
-    figure.set_size_inches(figure.get_figwidth(), _LOAD_HEIGHT_IN)
+    title = _load_title(case, row, before)
+    figure, (axes, store) = new_panels(title, 2, case.not_evaluable, _STORE_IN)
     axes.get_subplotspec().get_gridspec().set_height_ratios([3, 1])  # type: ignore[union-attr]
     edges = times.append(times[-1:] + pd.Timedelta(hours=case.horizon.step_h))
     axes.fill_between(

@@ -77,12 +77,15 @@ def new_figure(title: str, skipped: tuple[str, ...] = ()) -> tuple[Figure, Axes]
 
 
 def new_panels(
-    title: str, count: int, skipped: tuple[str, ...] = ()
+    title: str, count: int, skipped: tuple[str, ...] = (), panel_in: float = _PANEL_IN
 ) -> tuple[Figure, tuple[Axes, ...]]:
-    """Return a figure with ``count`` pairs of axes under each other, else as `new_figure`."""
+    """Return a figure with ``count`` pairs of axes under each other, else as `new_figure`.
+
+    ``panel_in`` is the height of each further panel, in.
+    """
     # Not by pyplot: no window manager keeps it, and a notebook shows it only once.
     width, height = _SIZE_IN
-    size = (width, height + (count - 1) * _PANEL_IN)
+    size = (width, height + (count - 1) * panel_in)
     line = _LINE * height / size[1]
     bottom = line * (2 if skipped else 1)
     engine = ConstrainedLayoutEngine(rect=(0, bottom, 1, 1 - bottom))
