@@ -10,7 +10,7 @@ from aidc.derived.breakeven import Integration
 from aidc.derived.envelope import operate, size
 from aidc.derived.plan import StorageSize, job_kwh
 from aidc.derived.rigid import Flexibility, operate_jobs
-from aidc.derived.scan import break_even_scan, hybrid_scan
+from aidc.derived.scan import break_even_scan, hybrid_scan, slowest
 from aidc.derived.schedule import schedule_row, schedule_table
 from aidc.derived.sizing import BOUNDS, COLUMNS, size_case, sizing_table
 
@@ -102,7 +102,7 @@ def test_delays_of_served_work_stay_within_the_slack(job_case):
     assert table["unserved_kwh"].to_dict() == pytest.approx({"malleable": 10, "on_off": 20})
     assert table["missed_jobs"].to_dict() == {"malleable": 1, "on_off": 2}
     assert whole.unserved_share == pytest.approx(20 / job_kwh(case).sum())
-    assert table["delay_h_max"].max() <= 1 + 1e-6
+    assert table["delay_of_served_h_max"].max() <= 1 + 1e-6
     assert whole.quantile_h(1.0) == pytest.approx(1.0)
 
 
@@ -115,6 +115,7 @@ def test_break_even_where_both_are_energy_limited_is_the_ratio_of_usable_shares(
     assert frame.loc["energy", "ratio"] == pytest.approx(expected, rel=1e-6)
     assert frame["identifiable"].all()
     assert set(frame["challenger_regime"]) == {"energy-limited"}
+    assert frame["usable_share_ratio"].to_list() == pytest.approx([expected, expected])
     system = frame.loc["system"]
     cost = {
         one.name: size(
@@ -123,6 +124,34 @@ def test_break_even_where_both_are_energy_limited_is_the_ratio_of_usable_shares(
         for one in (reference, *challengers)
     }
     assert system["ratio"] == pytest.approx(cost["LFP"] / cost["sodium-ion"], rel=1e-6)
+
+
+def test_where_both_have_the_same_values_the_ratio_is_one(drawn):
+    reference = Technology.of("LFP", eta_charge=0.95, eta_discharge=0.95, soc_min=0.1)
+    challengers = tuple(
+        Technology.of("sodium-ion", eta_charge=eta, eta_discharge=eta, soc_min=0.1)
+        for eta in (0.9, 0.95)
+    )
+    cases = tuple(drawn(slack, technology=reference) for slack in (0.0, 60.0))
+    frame = break_even_scan(cases, challengers, EVEN).frame
+    same = frame[frame["same_values"]]
+    assert set(zip(same["slack_min"], same["scaling"], strict=True)) == {
+        (slack, scaling) for slack in (0, 60) for scaling in ("system", "energy")
+    }
+    assert same["ratio"].to_numpy() == pytest.approx(1, abs=1e-9)
+    assert (frame.loc[~frame["same_values"], "ratio"] < 1).all()
+
+
+def test_the_variant_of_a_hybrid_is_the_slowest_and_then_the_one_like_the_reference():
+    reference = Technology.of("LFP", eta_discharge=0.95, power_to_energy_per_h=0.5)
+    scan = tuple(
+        Technology.of("sodium-ion", eta_discharge=eta, power_to_energy_per_h=limit)
+        for limit in (None, 0.5, 0.125)
+        for eta in (0.9, 0.95, 1.0)
+    )
+    found = slowest(scan, reference)
+    assert (found.power_to_energy_per_h, found.eta_discharge) == (0.125, 0.95)
+    assert slowest(scan[:3], reference) == scan[1]
 
 
 def test_a_hybrid_pays_only_below_what_it_can_bear(job_case):
@@ -136,6 +165,7 @@ def test_a_hybrid_pays_only_below_what_it_can_bear(job_case):
         (0.5, 5.0),
         tuple(Integration.of_share(share) for share in (0.0, 10.0)),
     )
+    assert (found.slack_min, found.supply_cap_kw) == (0, 100)
     frame = found.frame.set_index(["cost_ratio", "integration_cost_share"])
     assert frame.loc[(0.5, 0.0), "cheapest"] == "hybrid"
     assert 0 < frame.loc[(0.5, 0.0), "bearable_share"] < 10

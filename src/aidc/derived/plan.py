@@ -134,24 +134,32 @@ def full_cycles(
 
 
 def delay_quantiles(case: StorageCase, dispatch: Dispatch, shares: Floats) -> Floats:
-    """Return by how many hours work is late, first released first served.
+    """Return by how many hours served work is late, first released first served.
+
+    Work that is lost leaves the queue when it is due and not served: no served work waits
+    behind it. So nothing is later than the slack.
 
     Parameters
     ----------
     shares : array, shape (m,)
-        Shares of all work, 0 to 1: 0.5 is the median kWh.
+        Shares of the served work, 0 to 1: 0.5 is the median kWh.
 
     Returns
     -------
     array, shape (m,)
-        Delay behind a start at release, h. Defined by the two cumulative curves alone,
-        so it does not depend on which job a kWh is given to.
+        Delay behind a start at release, h; NaN if nothing is served. Defined by the
+        cumulative curves alone, so it does not depend on which job a kWh is given to.
     """
-    active = case.horizon.active
-    released = case.horizon.released_kwh[: active + 1]
-    served = released - dispatch.backlog_kwh
-    hours = np.arange(active + 1) * case.horizon.step_h
+    horizon, active = case.horizon, case.horizon.active
+    if dispatch.served_kwh <= ROUND_OFF * horizon.work_kwh:
+        return np.full(shares.shape, math.nan)
+    released, due = horizon.released_kwh[: active + 1], horizon.due_kwh[: active + 1]
+    served = np.concatenate([[0.0], np.cumsum(dispatch.serve_kw) * horizon.step_h])
+    # Served or lost: a kWh is lost once more is due than has left the queue.
+    gone = served + np.maximum.accumulate(np.maximum(due - served, 0.0))
+    hours = np.arange(active + 1) * horizon.step_h
     parts = (np.arange(4096) + 0.5) / 4096 * float(served[-1])
-    late = np.interp(parts, served, hours) - np.interp(parts, released, hours)
+    began = np.interp(np.interp(parts, served, gone), released, hours)
+    late = np.interp(parts, served, hours) - began
     quantiles: Floats = np.quantile(np.maximum(late, 0.0), shares)
     return quantiles

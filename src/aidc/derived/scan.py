@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from aidc.constructed.technology import CostWeights, Technology
+from aidc.constructed.technology import TECHNOLOGY_SETTINGS, CostWeights, Technology
 from aidc.derived.breakeven import ENERGY, SYSTEM, Integration, break_even, hybrid
 from aidc.derived.case import StorageCase
 from aidc.derived.solver import HIGHS, Solver
@@ -22,7 +23,9 @@ class BreakEvenTable(Carrier):
     frame : DataFrame
         One row a case, challenger and scaling: ``slack_min``, ``supply_cap_kw``,
         ``challenger_eta``, ``challenger_power_to_energy_per_h``, ``scaling``, ``ratio``,
-        storage of both at parity (kW, kWh), their regimes, ``identifiable``.
+        storage of both at parity (kW, kWh), their regimes, ``identifiable``,
+        ``usable_share_ratio`` (the challenger's over the reference's), ``same_values``
+        (whether both technologies are one: then the ratio is 1).
     """
 
     frame: pd.DataFrame
@@ -40,11 +43,30 @@ class HybridTable(Carrier):
         hybrid, ``cheapest``.
     challenger, reference : str
         Names of the technologies.
+    slack_min, supply_cap_kw : float
+        Of the case.
     """
 
     frame: pd.DataFrame
     challenger: str
     reference: str
+    slack_min: float
+    supply_cap_kw: float
+
+
+def slowest(challengers: tuple[Technology, ...], reference: Technology) -> Technology:
+    """Return the challenger of least power per energy, nearest in efficiency to the reference.
+
+    So it differs from the reference in its rate before all else, which is what a hybrid
+    lives on. Of equals, the first.
+    """
+
+    def order(one: Technology) -> tuple[float, float]:
+        limit = one.power_to_energy_per_h
+        distance = abs(one.eta_discharge - reference.eta_discharge)
+        return (math.inf if limit is None else limit, distance)
+
+    return min(challengers, key=order)
 
 
 @step(Layer.DERIVED)
@@ -84,6 +106,7 @@ def break_even_scan(
 def _break_even_row(
     case: StorageCase, challenger: Technology, weights: CostWeights, scaling: str, solver: Solver
 ) -> dict[str, object]:
+    (reference,) = case.technologies
     other = replace(case, technologies=(challenger,))
     found = break_even(other, case, weights, scaling, solver)
     return {
@@ -100,6 +123,10 @@ def _break_even_row(
         "challenger_regime": found.challenger_regime,
         "reference_regime": found.reference_regime,
         "identifiable": found.identifiable,
+        "usable_share_ratio": challenger.usable_share / reference.usable_share,
+        "same_values": all(
+            getattr(challenger, name) == getattr(reference, name) for name in TECHNOLOGY_SETTINGS
+        ),
     }
 
 
@@ -160,5 +187,9 @@ def hybrid_scan(
                 }
             )
     return HybridTable(
-        frame=pd.DataFrame(rows), challenger=challenger.name, reference=reference.name
+        frame=pd.DataFrame(rows),
+        challenger=challenger.name,
+        reference=reference.name,
+        slack_min=case.slack_s / 60,
+        supply_cap_kw=float(case.cap_kw[0]),
     )

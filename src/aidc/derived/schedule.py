@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,8 +28,9 @@ class ScheduleRow(Carrier):
     plan : StoragePlan
         Its schedule beside a storage that stands.
     delay_h : array, shape (401,)
-        Delay of work that is served, h, at equally spaced shares of that work. Of a job
-        that cannot run at any rate, all work counts as late as the job's end.
+        Delay of work that is served, h, at equally spaced shares of that work; NaN if
+        there is none. Of a job that cannot run at any rate, all work counts as late as the
+        job's end; one that is served in part has no end, and its work is not counted.
     unserved_share : float
         Share of all work that is not served.
     """
@@ -60,11 +62,11 @@ def schedule_row(
 
 
 def _job_delays(case: StorageCase, found: JobBounds) -> Floats:
-    """Return quantiles of the delay of the jobs that are served, weighted by their work."""
+    """Return quantiles of the delay of the jobs that end, weighted by their work."""
     work = job_kwh(case)
     served = np.flatnonzero(np.isfinite(found.late_h))
     if not served.size:
-        return np.zeros(SHARES.size)
+        return np.full(SHARES.size, math.nan)
     order = served[np.argsort(found.late_h[served], kind="stable")]
     below = np.cumsum(work[order])
     place = np.searchsorted(below, SHARES * below[-1] * (1 - 1e-12))
@@ -78,9 +80,10 @@ class ScheduleTable(Carrier):
     Attributes
     ----------
     frame : DataFrame
-        One row a class: ``flexibility``, ``unserved_kwh``, ``missed_jobs``,
-        ``peak_load_kw``, ``peak_supply_kw``, ``delay_h_p50``, ``delay_h_p95``,
-        ``delay_h_max``, ``throughput_kwh``, ``equivalent_full_cycles``.
+        One row a class: ``flexibility``, ``unserved_kwh``, ``unserved_share`` (of all
+        work), ``missed_jobs``, ``peak_load_kw``, ``peak_supply_kw``,
+        ``delay_of_served_h_p50``, ``delay_of_served_h_p95``, ``delay_of_served_h_max``
+        (NaN if nothing is served), ``throughput_kwh``, ``equivalent_full_cycles``.
     """
 
     frame: pd.DataFrame
@@ -93,12 +96,13 @@ def schedule_table(rows: tuple[ScheduleRow, ...]) -> ScheduleTable:
         {
             "flexibility": row.flexibility,
             "unserved_kwh": round(row.plan.unserved_kwh, 6),
+            "unserved_share": row.unserved_share,
             "missed_jobs": row.plan.missed_jobs,
             "peak_load_kw": float(row.plan.dispatch.load_kw.max()),
             "peak_supply_kw": float(row.plan.dispatch.supply_kw.max()),
-            "delay_h_p50": row.quantile_h(0.5),
-            "delay_h_p95": row.quantile_h(0.95),
-            "delay_h_max": row.quantile_h(1.0),
+            "delay_of_served_h_p50": row.quantile_h(0.5),
+            "delay_of_served_h_p95": row.quantile_h(0.95),
+            "delay_of_served_h_max": row.quantile_h(1.0),
             "throughput_kwh": row.plan.throughput_kwh,
             "equivalent_full_cycles": row.plan.cycles[0],
         }

@@ -11,9 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
+from aidc.constructed.overlap import Floats
 from aidc.derived.case import StorageCase, slot_times
-from aidc.derived.dispatch import Dispatch
 from aidc.derived.frontier import Frontier
+from aidc.derived.plan import ROUND_OFF
 from aidc.derived.scan import BreakEvenTable, HybridTable
 from aidc.derived.schedule import ScheduleRow
 from aidc.derived.sizing import SizingTable
@@ -30,15 +31,20 @@ from aidc.publish.style import (
     VERMILION,
     legend_below,
     new_figure,
+    new_panels,
     percent,
     styled,
 )
 
+_STORE_IN = 1.3  # height of the panel below a load
+_ENTRY_IN = 0.25  # height of a further entry in a legend
+_VISIBLE = 1e-3  # relative difference below which two lines are one to a reader
+
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
 CLASSES = {
-    "malleable": "jobs at any rate",
-    "on_off": "interruptible jobs",
-    "rigid": "uninterrupted jobs",
+    "malleable": "malleable jobs",
+    "on_off": "on/off jobs",
+    "rigid": "rigid jobs",
 }
 
 
@@ -53,48 +59,90 @@ def _numbers(axes: Axes, *names: str) -> None:
 
 
 @styled
-def load_before_after(case: StorageCase, dispatch: Dispatch, flexibility: str) -> Figure:
-    """Draw the load without slack, the load as scheduled, and the supply under its cap."""
-    times, cap = slot_times(case), float(case.cap_kw[0])
+def load_before_after(case: StorageCase, row: ScheduleRow) -> Figure:
+    """Draw the load without slack and as scheduled, the supply, and the stored energy below."""
+    times, cap, dispatch = slot_times(case), float(case.cap_kw[0]), row.plan.dispatch
     before = case.horizon.idle_kw + case.horizon.arrivals_kwh[: times.size] / case.horizon.step_h
-    title = (
-        f"If {case.slack_s / 60:g}{NBSP}min are allowed, {CLASSES[flexibility]} peak at "
-        f"{_round(dispatch.load_kw.max())}{NBSP}kW instead of {_round(before.max())}{NBSP}kW"
-    )
-    figure, axes = new_figure(title, case.not_evaluable)
+    title = _load_title(case, row, before)
+    figure, (axes, store) = new_panels(title, 2, case.not_evaluable, _STORE_IN)
+    axes.get_subplotspec().get_gridspec().set_height_ratios([3, 1])  # type: ignore[union-attr]
+    edges = times.append(times[-1:] + pd.Timedelta(hours=case.horizon.step_h))
     axes.fill_between(
-        times, before, step="post", color=GREY, alpha=0.35, label="load at submission"
+        edges, _held(before), step="post", color=GREY, alpha=0.35, label="load at submission"
     )
-    axes.step(times, dispatch.load_kw, where="post", color=BLUE, label="load as scheduled")
-    axes.step(
-        times, dispatch.supply_kw, where="post", color=ORANGE, linewidth=1, label="from outside"
-    )
+    # Wide below narrow: both are seen where the storage rests.
+    for name, kw, colour, width in (
+        ("from outside", dispatch.supply_kw, ORANGE, 4.0),
+        ("load as scheduled", dispatch.load_kw, BLUE, 1.2),
+    ):
+        axes.step(edges, _held(kw), where="post", color=colour, linewidth=width, label=name)
     axes.axhline(cap, color=VERMILION, linestyle="--", label=f"supply cap {_round(cap)}{NBSP}kW")
-    axes.margins(x=0)
     axes.set_ylim(0, None)
-    locator = mdates.AutoDateLocator(maxticks=7)  # type: ignore[no-untyped-call]
-    axes.xaxis.set_major_locator(locator)
-    formatter = mdates.ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
-    axes.xaxis.set_major_formatter(formatter)
-    axes.set_ylabel("power at the site (kW)")
-    axes.set_xlabel("local time of the trace")
-    _numbers(axes, "y")
-    legend_below(axes, columns=2)
+    axes.set_ylabel("at the site (kW)")
+    axes.tick_params(labelbottom=False)
+    usable = dispatch.usable_kwh.sum(axis=0)
+    store.fill_between(edges, usable, color=GREEN, alpha=0.35)
+    store.plot(edges, usable, color=GREEN, linewidth=1.2)
+    store.set_ylim(0, 1.05 * max(_window_kwh(case, row), float(usable.max())) or 1.0)
+    store.set_ylabel("usable (kWh)")
+    store.set_xlabel("local time of the trace")
+    for panel in (axes, store):
+        panel.margins(x=0)
+        locator = mdates.AutoDateLocator(maxticks=7)  # type: ignore[no-untyped-call]
+        panel.xaxis.set_major_locator(locator)
+        formatter = mdates.ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
+        panel.xaxis.set_major_formatter(formatter)
+        _numbers(panel, "y")
+    figure.align_ylabels()
+    store.legend(
+        *axes.get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.45, -0.62),
+        ncols=2, frameon=False, columnspacing=1.2, handlelength=1.5,
+    )  # fmt: skip
     return figure
+
+
+def _held(values: Floats) -> Floats:
+    """Return values of slots for their edges: the last one lasts to the end of its slot."""
+    return np.append(values, values[-1])
+
+
+def _window_kwh(case: StorageCase, row: ScheduleRow) -> float:
+    """Return the energy between least and highest state of charge of all storage."""
+    sizes = zip(case.technologies, row.plan.energy_kwh, strict=True)
+    return sum((one.soc_max - one.soc_min) * energy for one, energy in sizes)
+
+
+def _load_title(case: StorageCase, row: ScheduleRow, before: Floats) -> str:
+    """Say what is lost first: a peak is no achievement where work is not done."""
+    allowed = f"If {case.slack_s / 60:g}{NBSP}min are allowed, {CLASSES[row.flexibility]}"
+    after, earlier = _round(row.plan.dispatch.load_kw.max()), _round(before.max())
+    if np.isnan(row.delay_h).all() and row.unserved_share >= 1 - ROUND_OFF:
+        return f"{allowed} lose all of their work"
+    if row.unserved_share > 0:
+        return (
+            f"{allowed} lose {percent(row.unserved_share)} of their work; "
+            f"what is left peaks at {after}{NBSP}kW"
+        )
+    instead = ", as at submission" if after == earlier else f" instead of {earlier}{NBSP}kW"
+    return f"{allowed} peak at {after}{NBSP}kW{instead}"
 
 
 @styled
 def delay_distribution(rows: Sequence[ScheduleRow], case: StorageCase) -> Figure:
-    """Draw by how much work is late, for each class of flexibility."""
+    """Draw by how much served work is late, for each class of flexibility."""
     slack_h = case.slack_s / 3600
     figure, axes = new_figure(
-        f"If {case.slack_s / 60:g}{NBSP}min are allowed: how much work waits, and for how long",
+        f"If {case.slack_s / 60:g}{NBSP}min are allowed: how much of the served work waits, and "
+        "for how long",
         case.not_evaluable,
     )
     top = 0.0
     for row, colour, style in zip(rows, COLOURS, ("-", "--", ":"), strict=False):
-        share = (1 - row.unserved_share) * np.linspace(1, 0, row.delay_h.size)
-        label = f"{CLASSES[row.flexibility]}, {percent(row.unserved_share)} not served"
+        share = np.linspace(1, 0, row.delay_h.size)
+        lost = f" ({percent(row.unserved_share)} of all work lost)" if row.unserved_share else ""
+        if np.isnan(row.delay_h).any():
+            lost = ": nothing is served, not evaluable"
+        label = f"{CLASSES[row.flexibility]}{lost}"
         axes.step(row.delay_h, share, style, where="post", color=colour, linewidth=2, label=label)
         top = max(top, float(share[row.delay_h > 0].max(initial=0.0)))
     axes.axvline(slack_h, color=VERMILION, linewidth=1, label=f"slack {slack_h:g}{NBSP}h")
@@ -102,7 +150,7 @@ def delay_distribution(rows: Sequence[ScheduleRow], case: StorageCase) -> Figure
     axes.set_ylim(0, max(0.02, 1.15 * top))
     axes.yaxis.set_major_formatter(PercentFormatter(1, symbol=f"{NBSP}%"))
     axes.set_xlabel("delay behind a start at submission (h)")
-    axes.set_ylabel("work that waits longer")
+    axes.set_ylabel("served work that waits longer")
     legend_below(axes, columns=1)
     return figure
 
@@ -188,27 +236,39 @@ def storage_frontier(frontiers: Mapping[float, Frontier], cap_kw: float) -> Figu
 
 @styled
 def break_even_boundary(table: BreakEvenTable, challenger: str, reference: str) -> Figure:
-    """Draw the relative cost at parity against efficiency, for the first case."""
+    """Draw the relative cost at parity against efficiency, at the lowest cap and least slack."""
     frame = table.frame[table.frame["scaling"] == "system"]
-    first = frame.iloc[0]
-    part = frame[
-        (frame["slack_min"] == first["slack_min"])
-        & (frame["supply_cap_kw"] == first["supply_cap_kw"])
-    ]
+    cap = frame["supply_cap_kw"].min()
+    slack = frame.loc[frame["supply_cap_kw"] == cap, "slack_min"].min()
+    part = frame[(frame["supply_cap_kw"] == cap) & (frame["slack_min"] == slack)]
     figure, axes = new_figure(
         f"Below its line {challenger} storage is cheaper than {reference}, above it is dearer "
-        f"(slack {first['slack_min']:g}{NBSP}min)",
+        f"({_limits(slack, cap)})",
         table.not_evaluable,
     )
-    groups = list(part.groupby("challenger_power_to_energy_per_h"))
+    lines = part.pivot_table(
+        index="challenger_eta", columns="challenger_power_to_energy_per_h", values="ratio"
+    )
     styles = ("-", "--", ":", "-.")
-    for i, (limit, rows) in enumerate(groups):
+    groups = _coinciding(lines)
+    figure.set_figheight(figure.get_figheight() + _ENTRY_IN * len(groups))
+    for i, limits in enumerate(groups):
+        named = f"{limits[0]:g}" if len(limits) == 1 else f"{limits[0]:g} to {limits[-1]:g}"
+        together = " (coincide)" if len(limits) > 1 else ""
         axes.plot(
-            rows["challenger_eta"], rows["ratio"], styles[i % 4], marker="o", markersize=5,
-            color=COLOURS[i % len(COLOURS)], linewidth=2, label=f"{limit:g} kW per kWh at most",
+            lines.index, lines[limits[0]], styles[i % 4], marker="osD^v"[i % 5],
+            markersize=10 - 1.5 * (i % 5), markerfacecolor="none", linewidth=2,
+            color=COLOURS[i % len(COLOURS)], label=f"{named} kW per kWh at most{together}",
         )  # fmt: skip
+    equal = part[part["same_values"]]
+    axes.plot(
+        equal["challenger_eta"], equal["ratio"], "*", color=INK, markersize=13, zorder=5,
+        label=f"same values as {reference}: the ratio is one" if len(equal) else None,
+    )  # fmt: skip
     axes.axhline(1, color=GREY, linewidth=1)
-    axes.set_ylim(0, 1.15 * max(1.0, float(part["ratio"].max())))
+    low, high = min(1.0, part["ratio"].min()), max(1.0, part["ratio"].max())
+    margin = 0.15 * max(high - low, 0.1)
+    axes.set_ylim(low - margin, high + margin)
     axes.set_xlabel(f"one-way efficiency of {challenger} storage")
     axes.set_ylabel("cost ratio at parity")
     _numbers(axes, "x", "y")
@@ -216,28 +276,40 @@ def break_even_boundary(table: BreakEvenTable, challenger: str, reference: str) 
     return figure
 
 
+def _limits(slack_min: float, cap_kw: float) -> str:
+    return f"slack {slack_min:g}{NBSP}min, cap {_round(cap_kw)}{NBSP}kW"
+
+
+def _coinciding(lines: pd.DataFrame) -> list[list[float]]:
+    """Group neighbouring columns that nobody could tell apart in the figure."""
+    groups: list[list[float]] = []
+    for limit in map(float, lines.columns):
+        if groups and np.allclose(lines[groups[-1][0]], lines[limit], rtol=_VISIBLE, atol=0):
+            groups[-1].append(limit)
+        else:
+            groups.append([limit])
+    return groups
+
+
 @styled
 def hybrid_region(table: HybridTable) -> Figure:
     """Draw up to which integration cost a hybrid costs least, against the cost ratio."""
     frame = table.frame.drop_duplicates("cost_ratio").sort_values("cost_ratio")
     ratio, bearable = frame["cost_ratio"].to_numpy(), frame["bearable_share"].to_numpy()
-    best = int(np.argmax(bearable))
+    best, limits = int(np.argmax(bearable)), _limits(table.slack_min, table.supply_cap_kw)
     title = (
         f"A hybrid costs least below the line: at most {percent(float(bearable[best]))} "
-        f"of integration cost, at a cost ratio of {ratio[best]:g}"
+        f"of integration cost, at a cost ratio of {ratio[best]:g} ({limits})"
         if bearable[best] > 0
-        else "A hybrid nowhere costs less than the better single technology"
+        else f"A hybrid nowhere costs less than the better single technology ({limits})"
     )
     figure, axes = new_figure(title, table.not_evaluable)
     axes.fill_between(ratio, bearable, color=GREEN, alpha=0.25)
-    axes.plot(ratio, bearable, "-o", color=GREEN, markersize=5)
-    axes.set_xlim(ratio[0], ratio[-1])
+    axes.plot(ratio, bearable, "-o", color=GREEN, markersize=5, clip_on=False)
+    if ratio[0] < ratio[-1]:
+        axes.set_xlim(ratio[0], ratio[-1])
     axes.set_ylim(0, max(0.01, 1.5 * float(bearable.max())))
-    for x, side, name in ((0.02, "left", table.challenger), (0.98, "right", table.reference)):
-        axes.text(
-            x, 0.94, f"{name} alone costs least", transform=axes.transAxes, ha=side, va="top",
-            color=INK, fontsize=11,
-        )  # fmt: skip
+    _single_winners(axes, table)
     if bearable[best] > 0:
         axes.text(ratio[best], bearable[best] / 3, "hybrid", ha="center", color=INK)
     axes.yaxis.set_major_formatter(PercentFormatter(1, symbol=f"{NBSP}%"))
@@ -245,3 +317,18 @@ def hybrid_region(table: HybridTable) -> Figure:
     axes.set_ylabel("integration cost of the hybrid")
     _numbers(axes, "x")
     return figure
+
+
+def _single_winners(axes: Axes, table: HybridTable) -> None:
+    """Name, above the line, which technology alone costs least at either end."""
+    frame = table.frame.sort_values("cost_ratio")
+    dearer = (frame["challenger_cost"] > frame["reference_cost"]).iloc[[0, -1]]
+    left, right = (table.reference if one else table.challenger for one in dearer)
+    ends = (
+        {left: (0.02, "left")} if left == right else {left: (0.02, "left"), right: (0.98, "right")}
+    )
+    for name, (x, side) in ends.items():
+        axes.text(
+            x, 0.94, f"{name} alone costs least", transform=axes.transAxes, ha=side, va="top",
+            color=INK, fontsize=11,
+        )  # fmt: skip

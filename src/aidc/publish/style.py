@@ -77,12 +77,15 @@ def new_figure(title: str, skipped: tuple[str, ...] = ()) -> tuple[Figure, Axes]
 
 
 def new_panels(
-    title: str, count: int, skipped: tuple[str, ...] = ()
+    title: str, count: int, skipped: tuple[str, ...] = (), panel_in: float = _PANEL_IN
 ) -> tuple[Figure, tuple[Axes, ...]]:
-    """Return a figure with ``count`` pairs of axes under each other, else as `new_figure`."""
+    """Return a figure with ``count`` pairs of axes under each other, else as `new_figure`.
+
+    ``panel_in`` is the height of each further panel, in.
+    """
     # Not by pyplot: no window manager keeps it, and a notebook shows it only once.
     width, height = _SIZE_IN
-    size = (width, height + (count - 1) * _PANEL_IN)
+    size = (width, height + (count - 1) * panel_in)
     line = _LINE * height / size[1]
     bottom = line * (2 if skipped else 1)
     engine = ConstrainedLayoutEngine(rect=(0, bottom, 1, 1 - bottom))
@@ -102,22 +105,40 @@ def save_svg(figure: Figure, path: Path, note: str) -> None:
     """Write a figure as SVG with ``note`` as its footer; equal figures give equal bytes.
 
     The footer stays in the figure, wherever else it is shown; it is broken into lines
-    where it is wider than the figure. Text becomes outlines, so that it looks the same
-    where the font is missing.
+    where it is wider than the figure, which grows by what these need. Text becomes
+    outlines, so that it looks the same where the font is missing.
     """
+    lines = 1
     for earlier in [text for text in figure.texts if text.get_gid() == _FOOTER]:
+        lines = len(earlier.get_text().splitlines())
         earlier.remove()
     width = int(72 * figure.get_size_inches()[0] / (_FOOTER_EM * _FOOTER_PT))
+    wrapped = textwrap.wrap(note, width)
+    _grow(figure, (len(wrapped) - lines) * _LINE * _SIZE_IN[1])
     figure.text(
         0.01,
         0.01,
-        textwrap.fill(note, width),
+        "\n".join(wrapped),
         fontsize=_FOOTER_PT,
         color="#555555",
         gid=_FOOTER,
     )
     with mpl.rc_context(STYLE):
         figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
+
+
+def _grow(figure: Figure, more_in: float) -> None:
+    """Add height below all that is drawn, so that a footer of more lines covers nothing."""
+    engine = figure.get_layout_engine()
+    if more_in == 0 or not isinstance(engine, ConstrainedLayoutEngine):
+        return
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + more_in)
+    for text in figure.texts:
+        x, y = text.get_position()
+        text.set_position((x, (y * height + more_in) / (height + more_in)))
+    bottom = (engine.get()["rect"][1] * height + more_in) / (height + more_in)
+    engine.set(rect=(0, bottom, 1, 1 - bottom))
 
 
 @dataclass(frozen=True)
