@@ -373,7 +373,7 @@ def test_a_run_of_one_notebook_with_other_parameters_says_what_was_not_run(
         forget_code(root / "A2_other" / "run.json")
     done = tiny_book.build(tmp_path / "run")
     assert (done.status, done.warnings) == (0, [])
-    missing = "(not run with these parameters)"
+    missing = "(not part of this run)"
     assert f"Half end within {missing}" in text_of(tiny_book.page("book/two"))
     page = tiny_book.page(f"notebooks/{NOTEBOOK}")
     assert missing in text_of(page)

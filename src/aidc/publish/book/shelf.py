@@ -28,8 +28,8 @@ NOTEBOOKS = "notebooks"
 """Folder of the notebook pages, relative to the root of the book."""
 
 NOT_COMPUTED = "(not computed with these parameters)"
-NOT_RUN = "(not run with these parameters)"
-"""What stands in place of a result that the parameters of a run leave out."""
+NOT_RUN = "(not part of this run)"
+"""What stands in place of a result that a run with other parameters lacks."""
 
 Key = tuple[str, str]
 """What a page can depend on: a kind ("num", "result", ...) and a name within it."""
