@@ -218,7 +218,7 @@ def _by_dask(chosen: Sequence[Point], scheduler: str) -> Finished:
             # A run names its folder in the environment, which threads share.
             raise InputError(
                 f"sweep: --scheduler {scheduler}: found workers of several threads, expected one; "
-                "start them with 'dask worker ADDRESS --nworkers auto --nthreads 1'"
+                "start them with 'dask worker ADDRESS --nworkers -1 --nthreads 1'"
             )
         # Keys are drawn at random: a point depends on files that Dask knows nothing of.
         running = {
