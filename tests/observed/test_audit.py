@@ -147,8 +147,8 @@ def test_what_a_dialect_lacks_is_not_evaluable() -> None:
 
 
 def test_the_counts_of_a_rule_have_to_add_up() -> None:
-    with pytest.raises(ValueError, match="are not 4 rows"):
-        RuleResult("a", "b", "c", n=4, not_evaluable=1, passed=1, failed=1)
+    with pytest.raises(ValueError, match="are no part of 4"):
+        RuleResult(id="a", field="b", text="c", n=4, not_evaluable=1, failed=4)
 
 
 def test_an_audit_carries_the_evidence_of_its_trace() -> None:
