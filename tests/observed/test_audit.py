@@ -181,6 +181,8 @@ def test_an_audit_says_what_fails_and_what_cannot_be_asked() -> None:
 def test_tables_hold_every_rule_and_reading() -> None:
     found = audit(seren_jobs([5, 6], queue_s=3))
     assert list(found.rule_table()["id"]) == [rule.id for rule in found.rules]
+    columns = ["id", "field", "n", "not_evaluable", "passed", "failed", "text", "examples"]
+    assert list(found.rule_table()) == columns
     assert len(set(found.rule_table()["id"])) == len(found.rules)
     assert set(found.reading_table()["field"]) == {"duration_s", "queue_s"}
     with pytest.raises(KeyError, match="is no rule"):
