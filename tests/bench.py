@@ -28,7 +28,7 @@ def bare_read() -> Job:
 
 def pool_statistics() -> Job:
     """Load, select the pool and compute its statistics, without the bootstrap."""
-    from aidc.catalog import open_trace
+    from aidc.catalog.trace import open_trace
     from aidc.observed.arrivals import hourly_arrivals
     from aidc.observed.concentration import user_concentration
     from aidc.observed.funnel import select_pool

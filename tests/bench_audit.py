@@ -24,7 +24,7 @@ def bare_read() -> Job:
 
 def full_audit() -> Job:
     """Load the trace, find out its origin, and audit it."""
-    from aidc.catalog import open_trace
+    from aidc.catalog.trace import open_trace
     from aidc.observed.audit import audit_trace
 
     return lambda path: audit_trace(open_trace(path))

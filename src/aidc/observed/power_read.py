@@ -84,7 +84,7 @@ def read_power(
         "auto" (from the first bytes) or a key of `READERS`.
     evidence : Evidence
         What is known of the file's origin; by default an unverified file, named by its
-        hash, or a synthetic one if it says so. `aidc.catalog` verifies.
+        hash, or a synthetic one if it says so. `aidc.catalog.power` verifies.
 
     Raises
     ------

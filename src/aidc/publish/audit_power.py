@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from aidc import catalog
+from aidc.catalog.power import POWERS, open_power
 from aidc.evidence import InputError, evidence_of
 from aidc.observed.formats import AUTO
 from aidc.observed.power_audit import PowerAudit, audit_record, examine, with_nodes
@@ -21,7 +21,7 @@ from aidc.publish.format import display_number
 
 def is_power(name: str) -> bool:
     """Whether a name is a key of power profiles or a file in the format of a power log."""
-    if name in catalog.POWERS:
+    if name in POWERS:
         return True
     try:
         return bool(power_dialect(name))
@@ -40,13 +40,13 @@ def audit_power_logs(files: Sequence[str], dialect: str) -> list[AuditedPower]:
     if dialect != AUTO:
         profiles = [read_power(path, None, dialect) for path in files]
         return [AuditedPower(examine(with_nodes(profiles)))]
-    keys = [name for name in files if name in catalog.POWERS]
+    keys = [name for name in files if name in POWERS]
     if keys and len(files) > 1:
         raise InputError(
             f"power {keys[0]!r}: found a key beside other paths, expected one key or the paths of "
             "one job; audit them one after the other"
         )
-    runs = catalog.open_power(keys[0] if keys else files)
+    runs = open_power(keys[0] if keys else files)
     return [AuditedPower(examine(with_nodes(list(run.profiles)))) for run in runs]
 
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from aidc import catalog
+from aidc.catalog.trace import TRACES, open_summary, open_trace
 from aidc.evidence import InputError, evidence_of
 from aidc.observed.audit import TraceAudit, audit_trace
 from aidc.observed.comparison import compare_traces
@@ -113,7 +113,7 @@ def _kind(name: str) -> Kind:
 
 def _header(name: str) -> list[str]:
     """Return the header of a file; nothing if there is none, which its audit will refuse."""
-    if name in catalog.TRACES:
+    if name in TRACES:
         return []
     try:
         with TextFile(checked_path(name)) as file:
@@ -124,7 +124,7 @@ def _header(name: str) -> list[str]:
 
 def _audit_traces(files: Sequence[str], dialect: str) -> Report:
     """Audit each trace, and compare all with each other and with summaries among them."""
-    summaries = [catalog.open_summary(name) for name in files if is_summary(_header(name))]
+    summaries = [open_summary(name) for name in files if is_summary(_header(name))]
     names = [name for name in files if not is_summary(_header(name))]
     if not names:
         raise InputError(
@@ -132,7 +132,7 @@ def _audit_traces(files: Sequence[str], dialect: str) -> Report:
             "with; name both"
         )
     # One trace at a time: an audit keeps counts, not rows.
-    audits = [audit_trace(catalog.open_trace(name, dialect)) for name in names]
+    audits = [audit_trace(open_trace(name, dialect)) for name in names]
     together = compare_traces(audits, summaries).findings
     return Report(tuple(map(AuditedTrace, names, audits)), together)
 

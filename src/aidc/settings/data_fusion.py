@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar, Literal
 import pandas as pd
 from pydantic import Field, ValidationInfo, field_validator
 
-from aidc.catalog import check_power_name, check_trace_name, open_power
+from aidc.catalog.power import check_power_name, open_power
+from aidc.catalog.trace import check_trace_name
 from aidc.constructed.limits import BlockMapping, Fleet, Reserve, SiteOverhead, SupplyCap
 from aidc.constructed.replay import SiteLoad
 from aidc.constructed.slack import Slack

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from aidc.catalog import check_power_name
+from aidc.catalog.power import check_power_name
 from aidc.settings.base import NotebookSettings
 
 # A finer grid than any sensor here, and a coarser one than any statistic here means.

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator
 
-from aidc.catalog import check_power_name, check_trace_name
+from aidc.catalog.power import check_power_name
+from aidc.catalog.trace import check_trace_name
 from aidc.constructed.limits import BlockMapping, Fleet, Reserve, SiteOverhead, SupplyCap
 from aidc.constructed.replay import StartedJobs, started_jobs
 from aidc.constructed.slack import Slack

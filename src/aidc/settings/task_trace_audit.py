@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field, field_validator
 
-from aidc.catalog import check_trace_name
+from aidc.catalog.trace import check_trace_name
 from aidc.observed.formats import check_dialect_name
 from aidc.settings.base import NotebookSettings
 
