@@ -1,25 +1,14 @@
-"""Measure the main jobs against a bare read of the same file, in one run.
-
-Each job runs in a process of its own, in turn with the others, so that a busy machine
-slows all of them alike: ratios hold where seconds do not. Run it by ``make bench``.
-"""
+"""Measure the main jobs against a bare read of the same file. Run it by ``make bench``."""
 
 from __future__ import annotations
 
-import resource
-import statistics
-import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-ROUNDS = 5
-MIB = 1 / 1024  # ru_maxrss counts KiB
+from tests.bench_harness import ROUNDS, Job, Prepare, in_turn
 
 
 @dataclass(frozen=True)
@@ -28,9 +17,6 @@ class Limit:
 
     time: float
     memory: float
-
-
-Job = Callable[[str], object]
 
 
 def bare_read() -> Job:
@@ -42,7 +28,7 @@ def bare_read() -> Job:
 
 def pool_statistics() -> Job:
     """Load, select the pool and compute its statistics, without the bootstrap."""
-    from aidc.catalog import open_trace
+    from aidc.catalog.trace import open_trace
     from aidc.observed.arrivals import hourly_arrivals
     from aidc.observed.concentration import user_concentration
     from aidc.observed.funnel import select_pool
@@ -64,28 +50,7 @@ def pool_statistics() -> Job:
     return job
 
 
-BASE = bare_read
-JOBS: dict[Callable[[], Job], Limit] = {pool_statistics: Limit(time=2.5, memory=2.0)}
-
-
-def measure(prepare: Callable[[], Job], path: Path) -> tuple[float, float]:
-    """Return seconds and peak MiB of a job in a new process; imports take no time."""
-    command = [sys.executable, "-m", "tests.bench", prepare.__name__, str(path)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True)
-    seconds, mib = ended.stdout.split()
-    return float(seconds), float(mib)
-
-
-def timed(name: str, path: str) -> None:
-    """Run one job in this process and print its seconds and peak MiB."""
-    job = next(prepare for prepare in (BASE, *JOBS) if prepare.__name__ == name)()
-    with Path(path).open("rb") as file:  # the file is in the system's cache for every job
-        while file.read(1 << 20):
-            pass
-    start = time.perf_counter()
-    job(path)
-    seconds = time.perf_counter() - start
-    print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * MIB)
+JOBS: dict[Prepare, Limit] = {pool_statistics: Limit(time=2.5, memory=2.0)}
 
 
 def main() -> int:
@@ -93,27 +58,23 @@ def main() -> int:
     from aidc.standin.trace import cached
 
     path = cached()
-    rounds = [{job: measure(job, path) for job in (BASE, *JOBS)} for _ in range(ROUNDS)]
+    found = in_turn({job.__name__: (job, [path]) for job in (bare_read, *JOBS)})
+    base = found[bare_read.__name__]
     table = Table(title=f"{path.name}, median of {ROUNDS} rounds")
     for column in ("job", "s", "MiB", "time ratio", "limit", "memory ratio", "limit"):
         table.add_column(column, justify="left" if column == "job" else "right")
+    table.add_row(bare_read.__name__, f"{base.seconds:.2f}", f"{base.mib:.0f}")
     within = True
-    for job in (BASE, *JOBS):
-        seconds, mib = (statistics.median(r[job][k] for r in rounds) for k in (0, 1))
-        row = [job.__name__, f"{seconds:.2f}", f"{mib:.0f}"]
-        if job in JOBS:
-            limit = JOBS[job]
-            slower = statistics.median(r[job][0] / r[BASE][0] for r in rounds)
-            larger = statistics.median(r[job][1] / r[BASE][1] for r in rounds)
-            row += [f"{slower:.2f}", f"{limit.time}", f"{larger:.2f}", f"{limit.memory}"]
-            within &= slower <= limit.time and larger <= limit.memory
+    for job, limit in JOBS.items():
+        runs = found[job.__name__]
+        slower, larger = runs.slower(base), runs.larger(base)
+        row = [job.__name__, f"{runs.seconds:.2f}", f"{runs.mib:.0f}"]
+        row += [f"{slower:.2f}", f"{limit.time}", f"{larger:.2f}", f"{limit.memory}"]
+        within &= slower <= limit.time and larger <= limit.memory
         table.add_row(*row)
     Console(width=100).print(table)
     return 0 if within else 1
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        timed(*sys.argv[1:])
-    else:
-        sys.exit(main())
+    sys.exit(main())

@@ -1,27 +1,18 @@
-"""Measure the audit against a bare read of the same file (to be called by ``tests.bench``).
-
-Each job runs in a process of its own, in turn with the others, so that a busy machine
-slows all of them alike: ratios hold where seconds do not.
-"""
+"""Measure the audit against a bare read of the same file, sound and faulty."""
 
 from __future__ import annotations
 
 import multiprocessing
-import resource
-import statistics
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-ROUNDS = 5
-FAULTY_SHARE = 0.01
-MIB = 1 / 1024  # ru_maxrss counts KiB
+from tests.bench import bare_read as bare_read_with_times
+from tests.bench_harness import Job, in_turn
 
-Job = Callable[[str], object]
+FAULTY_SHARE = 0.01
 
 
 def bare_read() -> Job:
@@ -31,22 +22,12 @@ def bare_read() -> Job:
     return pd.read_csv
 
 
-def bare_read_with_times() -> Job:
-    """Read the trace as one would without this project, times as times."""
-    import pandas as pd
-
-    return lambda path: pd.read_csv(path, parse_dates=["submit_time", "start_time", "end_time"])
-
-
 def full_audit() -> Job:
     """Load the trace, find out its origin, and audit it."""
-    from aidc.catalog import open_trace
+    from aidc.catalog.trace import open_trace
     from aidc.observed.audit import audit_trace
 
     return lambda path: audit_trace(open_trace(path))
-
-
-PREPARE = {job.__name__: job for job in (bare_read, bare_read_with_times, full_audit)}
 
 
 def write_faulty(source: Path, target: Path, seed: int = 1) -> None:
@@ -74,47 +55,23 @@ def _broken(line: str, fault: int) -> str:
     return ",".join(cells)
 
 
-def measure(job: str, path: Path) -> tuple[float, float]:
-    """Return seconds and peak MiB of a job in a new process; imports take no time."""
-    command = [sys.executable, "-m", "tests.bench_audit", job, str(path)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True)
-    seconds, mib = ended.stdout.split()
-    return float(seconds), float(mib)
-
-
-def timed(name: str, path: str) -> None:
-    """Run one job in this process and print its seconds and peak MiB."""
-    job = PREPARE[name]()
-    with Path(path).open("rb") as file:  # the file is in the system's cache for every job
-        while file.read(1 << 20):
-            pass
-    start = time.perf_counter()
-    job(path)
-    seconds = time.perf_counter() - start
-    print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * MIB)
-
-
 def ratios(clean: Path, faulty: Path) -> Iterator[str]:
     """Yield a line for each comparison: median seconds, MiB and their ratios."""
-    runs: dict[tuple[str, Path], list[tuple[float, float]]] = {}
-    for _ in range(ROUNDS):
-        for name in PREPARE:
-            runs.setdefault((name, clean), []).append(measure(name, clean))
-        runs.setdefault(("full_audit", faulty), []).append(measure("full_audit", faulty))
-    for (name, path), measured in runs.items():
-        seconds, mib = (statistics.median(run[k] for run in measured) for k in (0, 1))
-        line = f"{name} {'faulty' if path == faulty else 'clean'}: {seconds:.2f} s, {mib:.0f} MiB"
-        for base in ("bare_read", "bare_read_with_times"):
-            pairs = list(zip(measured, runs[base, clean], strict=True))
-            slower, larger = (statistics.median(a[k] / b[k] for a, b in pairs) for k in (0, 1))
+    bases = {"bare_read": bare_read, "bare_read_with_times": bare_read_with_times}
+    found = in_turn(
+        {name: (job, [clean]) for name, job in bases.items()}
+        | {"full_audit": (full_audit, [clean]), "full_audit, faulty": (full_audit, [faulty])}
+    )
+    for name, runs in found.items():
+        line = f"{name}: {runs.seconds:.2f} s, {runs.mib:.0f} MiB"
+        for base in bases:
+            slower, larger = runs.slower(found[base]), runs.larger(found[base])
             line += f"; against {base}: time {slower:.2f}, memory {larger:.2f}"
         yield line
 
 
 def main() -> None:
     """Print the ratios on the full stand-in."""
-    import tempfile
-
     from aidc.standin.trace import cached
 
     with tempfile.TemporaryDirectory() as folder:
@@ -130,7 +87,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        timed(*sys.argv[1:])
-    else:
-        main()
+    main()

@@ -11,17 +11,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import json
-import resource
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+from tests.bench_harness import Job, Prepare, measure
 
 GPUS, SOCKETS, BATCH, INTERVAL_S = 8, 2, 3600, 0.1001
 START = np.datetime64("2025-10-07T09:00:00", "us")
@@ -70,16 +67,13 @@ def write(path: Path, names: str, rows: object) -> None:
     path.write_text(head + "\n".join(rows) + "\n")  # type: ignore[call-overload]
 
 
-Job = Callable[[list[Path]], str]
-
-
 def bare() -> Job:
     """Let pandas split every file into typed columns, and nothing more."""
 
-    def job(paths: list[Path]) -> str:
+    def job(*paths: str) -> str:
         cells = 0
         for path in paths:
-            with path.open() as file:
+            with Path(path).open() as file:
                 next(file)
                 names = next(file).split()[1:]
             cells += pd.read_csv(path, sep=r"\s+", comment="#", header=None, names=names).size
@@ -96,7 +90,7 @@ def audit() -> Job:
     from aidc.observed.power_read import read_power
     from aidc.observed.spectrum import spectrum
 
-    def job(paths: list[Path]) -> str:
+    def job(*paths: str) -> str:
         found = examine([read_power(path) for path in paths])
         record = audit_record(found)
         for statistic in (
@@ -134,11 +128,10 @@ def wattameter_mean() -> Callable[[list[Path]], float]:
 def wattameter() -> Job:
     """Read and align the files as wattameter's own post-processing does, and add them up."""
     mean = wattameter_mean()
-    return lambda paths: f"{mean(paths):.1f} W; no fault named"
+    return lambda *paths: f"{mean([Path(path) for path in paths]):.1f} W; no fault named"
 
 
-# Each prepares (imports) first; only the job it returns is timed.
-TASKS: dict[str, Callable[[], Job]] = {"bare": bare, "audit": audit, "wattameter": wattameter}
+TASKS: tuple[Prepare, ...] = (bare, audit, wattameter)
 
 
 def compare_faults() -> None:
@@ -160,15 +153,6 @@ def compare_faults() -> None:
         print(f"{fault.__name__:16} ours {ours / faulty.TRUE_W - 1:+.4%}   wattameter {theirs}")
 
 
-def measured(task: str, folder: Path) -> dict[str, object]:
-    """Run one task in a process of its own."""
-    command = [sys.executable, "-m", "tests.bench_power", "--task", task, "--folder", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return {"task": task, "error": done.stderr.strip().splitlines()[-1]}
-    return dict(json.loads(done.stdout.splitlines()[-1]))
-
-
 def main() -> None:
     """Write the logs and print one line a task."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -176,39 +160,32 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=108_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--task", choices=TASKS)
     parser.add_argument("--faults", action="store_true", help="compare on faulty jobs instead")
     told = parser.parse_args()
     if told.faults:
         compare_faults()
-        return
-    if told.task:
-        paths = sorted(told.folder.glob("*.log"))
-        job = TASKS[told.task]()
-        begin = time.perf_counter()
-        said = job(paths)
-        seconds = time.perf_counter() - begin
-        peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps({"task": told.task, "s": seconds, "peak_mb": peak_mb, "said": said}))
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = told.folder or Path(temporary)
         folder.mkdir(exist_ok=True)
         if not any(folder.glob("*.log")):
             write_set(folder, told.nodes, told.rows)
-        size = sum(path.stat().st_size for path in folder.glob("*.log"))
+        paths = sorted(folder.glob("*.log"))
+        size = sum(path.stat().st_size for path in paths)
         print(f"{told.nodes} nodes, {told.rows:,} rows a log, {size / 1e6:.0f} MB")
         best: dict[str, float] = {}
         for task in TASKS:
-            runs = [
-                measured(task, folder) for _ in range(1 if task == "wattameter" else told.repeat)
-            ]
-            if "error" in runs[0]:
-                print(f"{task:10}  not run: {runs[0]['error']}")
+            name = task.__name__
+            try:
+                runs = [
+                    measure(task, *paths) for _ in range(1 if task is wattameter else told.repeat)
+                ]
+            except RuntimeError as error:
+                print(f"{name:10}  not run: {error}")
                 continue
-            best[task] = min(float(str(run["s"])) for run in runs)
-            peak = max(float(str(run["peak_mb"])) for run in runs)
-            print(f"{task:10} {best[task]:8.2f} s {peak:7.0f} MB  {runs[0]['said']}")
+            best[name] = min(run.seconds for run in runs)
+            peak = max(run.mib for run in runs)
+            print(f"{name:10} {best[name]:8.2f} s {peak:7.0f} MiB  {runs[0].said}")
         print(f"audit / bare parse = {best['audit'] / best['bare']:.2f} (allowed: 2)")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aidc.catalog import open_trace
+from aidc.catalog.trace import open_trace
 from aidc.evidence import InputError
 from aidc.evidence.registry import Claim, Source
 from aidc.observed.fetch import fetch

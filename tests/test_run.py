@@ -86,6 +86,18 @@ def test_a_refused_input_leaves_what_was_there(folder: Path) -> None:
     assert {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == before
 
 
+def test_a_refused_input_leaves_no_trace_in_a_new_folder(folder: Path) -> None:
+    with pytest.raises(InputError, match="word: found 'refused'"):
+        tiny(folder, word="refused")
+    assert not folder.exists()
+    folder.mkdir()
+    with pytest.raises(InputError, match="word: found 'refused'"):
+        tiny(folder, word="refused")
+    assert [path.name for path in folder.rglob("*") if path.is_file()] == []
+    tiny(folder)
+    assert {path.name for path in folder.iterdir()} == {"99_tiny.ipynb", "results"}
+
+
 def test_a_bug_is_no_input_error_and_its_cells_are_kept(folder: Path) -> None:
     with pytest.raises(RuntimeError, match=r"99_tiny failed in cell \d: KeyError"):
         tiny(folder, word="bug")
@@ -194,7 +206,12 @@ def test_a_changed_parameter_gets_a_folder_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("- 1", "found list, expected lines NAME: VALUE"), ("a: [1", "no valid YAML")],
+    [
+        ("- 1", "found a list, expected lines NAME: VALUE; 'python -m aidc list' shows the names"),
+        ("slack", "found 'slack', expected lines NAME: VALUE"),
+        ("", "found no parameter, expected lines NAME: VALUE; write one, or leave out -f"),
+        ("a: [1", "no valid YAML"),
+    ],
 )
 def test_a_bad_parameter_file_is_one_line(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "p.yml"

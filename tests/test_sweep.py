@@ -1,7 +1,11 @@
 """A sweep: every combination, checked first, in parallel, resumable, one tidy table."""
 
+import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +16,7 @@ import pytest
 from aidc import paths
 from aidc import sweep as module
 from aidc.evidence import InputError
-from aidc.sweep import Point, collect, collect_tables, grid, points, sweep
+from aidc.sweep import Point, SweepStoppedError, collect, collect_tables, grid, points, sweep
 from tests import tiny_notebook
 from tests.tiny_elsewhere import VARIABLE, Elsewhere
 from tests.tiny_notebook import Tiny
@@ -21,6 +25,23 @@ TABLE = """
 import pandas as pd
 frame = pd.DataFrame({"item": range(settings.size)})
 """
+
+
+WAIT = """
+import os, time
+from pathlib import Path
+if settings.word == "wait":
+    Path(os.environ["AIDC_RUN"], "../../../kernel").resolve().write_text(str(os.getpid()))
+    time.sleep(600)
+"""
+
+
+def wait_for(holds: Callable[[], bool], seconds: float) -> None:
+    """Wait until something holds; fail if it does not in time."""
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until, "not in time"
+        time.sleep(0.1)
 
 
 @pytest.fixture
@@ -119,6 +140,9 @@ def test_dask_runs_the_points_when_a_scheduler_is_given(
         def __exit__(self, *_: object) -> None:
             return None
 
+        def nthreads(self) -> dict[str, int]:
+            return {"tcp://somewhere:1": 1}
+
         def submit(self, function: Any, *args: Any, pure: bool) -> Any:
             value = function(*args)
             return type("Future", (), {"result": lambda self: value})()
@@ -128,6 +152,99 @@ def test_dask_runs_the_points_when_a_scheduler_is_given(
     outcomes = sweep(chosen, scheduler="tcp://somewhere:8786")
     assert asked == ["tcp://somewhere:8786"]
     assert [bool(outcome.error) for outcome in outcomes] == [False, True, False, True]
+
+
+def test_a_point_whose_process_died_failed_and_the_others_are_there() -> None:
+    class Died:
+        def result(self) -> str:
+            raise RuntimeError("the worker\nwas killed")
+
+    assert module._ended(Died()) == "RuntimeError: the worker was killed"
+
+
+def test_ctrl_c_counts_what_is_done(chosen: list[Point], monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[bool] = []
+
+    def two_then_ctrl_c(*_: object) -> Iterator[tuple[int, str]]:
+        try:
+            yield 0, ""
+            yield 1, "refused"
+            raise KeyboardInterrupt
+        finally:
+            closed.append(True)
+
+    monkeypatch.setattr(module, "_by_processes", two_then_ctrl_c)
+    with pytest.raises(SweepStoppedError, match="sweep stopped: 1 of 4 points are done"):
+        sweep(chosen)
+    assert closed == [True]
+
+
+SLOW = """
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+import aidc.__main__ as command
+from aidc.sweep import Point
+from tests.tiny_elsewhere import Elsewhere
+
+def points(notebook, axes, folder):
+    chosen = [Elsewhere.parse({"size": size, "word": word}) for size, word in WORDS]
+    return [Point({"size": str(s.size)}, s, folder / str(s.size)) for s in chosen]
+
+WORDS = [(1, "a"), (2, WORD), (3, WORD)]
+command.points = points
+if __name__ == "__main__":
+    command.main()
+"""
+
+
+def start_sweep(folder: Path, word: str) -> subprocess.Popen[str]:
+    """Start a sweep of three points on one worker; two of them have the word."""
+    script = folder / "slow.py"
+    script.write_text(SLOW.replace("WORD)", f"{word!r})"))
+    return subprocess.Popen(
+        [sys.executable, str(script), "sweep", "99_tiny", "--out", "swept", "--workers", "1"],
+        cwd=folder,
+        env={**os.environ, VARIABLE: str(paths.NOTEBOOKS)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def test_ctrl_c_ends_a_sweep_in_one_line_that_says_how_to_go_on(
+    chosen: list[Point], tmp_path: Path
+) -> None:
+    tiny_notebook.write(paths.NOTEBOOKS, WAIT + tiny_notebook.PUBLISH)
+    running = start_sweep(tmp_path, "wait")
+    first = tmp_path / "swept/99_tiny/1/99_tiny.ipynb"
+    wait_for(lambda: first.is_file() and (tmp_path / "kernel").is_file(), seconds=60)
+    os.killpg(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=30)
+    assert (running.returncode, out) == (130, "")
+    assert err.splitlines() == [
+        "sweep stopped: 1 of 3 points are done; to go on: "
+        "python -m aidc sweep 99_tiny --out swept --workers 1"
+    ]
+    kernel = int((tmp_path / "kernel").read_text())
+    wait_for(lambda: not Path(f"/proc/{kernel}").exists(), seconds=30)
+
+
+def test_a_sweep_that_fails_in_part_says_which_and_ends_with_2(
+    chosen: list[Point], tmp_path: Path
+) -> None:
+    running = start_sweep(tmp_path, "refused")
+    out, err = running.communicate(timeout=120)
+    assert running.returncode == 2
+    assert "sweep.csv" in out
+    refused = "word: found 'refused', expected another word"
+    assert err.splitlines() == [
+        f"error: size 2: {refused}",
+        f"error: size 3: {refused}",
+        "error: sweep: 2 of 3 points failed, see above",
+    ]
 
 
 def test_without_dask_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections import Counter
 from pathlib import Path
@@ -19,8 +20,10 @@ from aidc.publish.ledger import disagreements, read_numbers, verdict_table, verd
 from aidc.run import accept as accept_run
 from aidc.run import default_folder, notebooks, plan, read_parameters
 from aidc.run import run as run_notebooks
-from aidc.sweep import TABLE, collect, collect_tables, points
+from aidc.sweep import TABLE, SweepStoppedError, collect, collect_tables, points
 from aidc.sweep import sweep as run_sweep
+
+INTERRUPTED = 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -70,20 +73,26 @@ def sweep(
 
     Values are separated by commas: -p slack_min 0,15,60. A list counts as one value in
     brackets: -p slack_min [0,15]. All numbers go to sweep.csv, and each table of the
-    notebook to one file of all points.
+    notebook to one file of all points. Exit status 2 if a point failed; the others are
+    there. Ctrl-C keeps what is done, and the same command goes on from there.
     """
     folder = (out or paths.RUNS / "sweep").resolve() / notebook
     chosen = points(notebook, dict(pairs), folder)
-    outcomes = run_sweep(chosen, workers, scheduler)
+    try:
+        outcomes = run_sweep(chosen, workers, scheduler)
+    except SweepStoppedError as stopped:
+        again = shlex.join(["python", "-m", "aidc", *sys.argv[1:]])
+        click.echo(f"{stopped}; to go on: {again}", err=True)
+        sys.exit(INTERRUPTED)
     for name, frame in ({TABLE: collect(outcomes)} | collect_tables(outcomes)).items():
         frame.to_csv(folder / name, index=False, lineterminator="\n")
         click.echo(f"{len(frame)} rows -> {paths.display(folder / name)}")
     failed = [outcome for outcome in outcomes if outcome.error]
     for outcome in failed:
         values = ", ".join(f"{name} {value}" for name, value in outcome.point.asked.items())
-        click.echo(f"{values}: {outcome.error}", err=True)
+        click.echo(f"error: {values}: {outcome.error}", err=True)
     if failed:
-        sys.exit(1)
+        raise InputError(f"sweep: {len(failed)} of {len(outcomes)} points failed, see above")
 
 
 @cli.command("list")
@@ -173,7 +182,7 @@ def main() -> None:
         click.echo(f"error: {error.format_message()}", err=True)
         sys.exit(2)
     except click.Abort:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     except (InputError, EvidenceError) as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(2)

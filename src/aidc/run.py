@@ -8,7 +8,7 @@ import os
 import pkgutil
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from aidc.publish.accept import promote
 from aidc.publish.results import STAGING
 from aidc.settings.base import NotebookSettings
 
+LOCK_FILE = ".lock"
 USER_ERRORS = ("InputError", "EvidenceError")
 
 
@@ -71,8 +72,16 @@ def read_parameters(path: Path) -> dict[str, Any]:
         raise InputError(
             f"{path}: no valid YAML ({problem}); expected lines NAME: VALUE"
         ) from error
+    if document is None:
+        raise InputError(
+            f"{path}: found no parameter, expected lines NAME: VALUE; write one, or leave out -f"
+        )
     if not isinstance(document, dict):
-        raise InputError(f"{path}: found {type(document).__name__}, expected lines NAME: VALUE")
+        found = "a list" if isinstance(document, list) else repr(document)
+        raise InputError(
+            f"{path}: found {found}, expected lines NAME: VALUE; 'python -m aidc list' shows the "
+            "names"
+        )
     return {str(name): value for name, value in document.items()}
 
 
@@ -219,7 +228,8 @@ def _results_folder(settings: NotebookSettings, folder: Path) -> Path:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    lock = FileLock(folder / ".lock")
+    """Hold a lock file in the folder; leave neither it nor an empty folder behind."""
+    lock, new = FileLock(folder / LOCK_FILE), not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
@@ -236,7 +246,14 @@ def _alone_in(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        # Before the release, or it could be the next holder's.
+        with suppress(OSError):
+            Path(lock.lock_file).unlink()
         lock.release()
+        if new:
+            for left in (folder / "results", folder):
+                with suppress(OSError):  # not empty
+                    left.rmdir()
 
 
 @contextmanager

@@ -7,10 +7,12 @@ import importlib
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import signal
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,9 @@ from aidc.settings.base import NotebookSettings
 
 TABLE = "sweep.csv"
 MOST_POINTS = 10_000
+
+Finished = Generator[tuple[int, str]]
+"""Index and error of each point as it ends."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,21 @@ class PointOutcome:
 
     point: Point
     error: str
+
+
+class SweepStoppedError(Exception):
+    """The user stopped a sweep; what is done is kept.
+
+    Attributes
+    ----------
+    done, points : int
+        Points whose results are there, of how many.
+    """
+
+    def __init__(self, done: int, points: int) -> None:
+        super().__init__(f"sweep stopped: {done} of {points} points are done")
+        self.done = done
+        self.points = points
 
 
 def grid(axes: Mapping[str, str]) -> list[dict[str, str]]:
@@ -125,14 +145,20 @@ def sweep(
     Raises
     ------
     InputError
-        If Dask is asked for and is not there.
+        If Dask is asked for and is not there, or no scheduler answers.
+    SweepStoppedError
+        On Ctrl-C.
     """
-    errors = {}
+    errors: dict[int, str] = {}
     finished = _by_dask(chosen, scheduler) if scheduler else _by_processes(chosen, workers)
-    with tqdm(total=len(chosen), unit="point", disable=None) as bar:
-        for index, error in finished:
-            errors[index] = error
-            bar.update()
+    try:
+        with tqdm(total=len(chosen), unit="point", disable=None) as bar, closing(finished):
+            for index, error in finished:
+                errors[index] = error
+                bar.update()
+    except KeyboardInterrupt:
+        done = sum(not error for error in errors.values())
+        raise SweepStoppedError(done, len(chosen)) from None
     return [PointOutcome(point, errors[index]) for index, point in enumerate(chosen)]
 
 
@@ -144,28 +170,63 @@ def _run_point(settings: NotebookSettings, folder: Path) -> str:
     return ""
 
 
-def _by_processes(chosen: Sequence[Point], workers: int | None) -> Iterator[tuple[int, str]]:
+def _by_processes(chosen: Sequence[Point], workers: int | None) -> Finished:
     count = min(workers or os.cpu_count() or 1, len(chosen))
     # A forked process would share the threads of libraries that are loaded already.
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-        running = {
-            pool.submit(_run_point, point.settings, point.folder): index
-            for index, point in enumerate(chosen)
-        }
+    pool = ProcessPoolExecutor(count, get_context("spawn"), _ignore_interrupts)
+    running = {
+        pool.submit(_run_point, point.settings, point.folder): index
+        for index, point in enumerate(chosen)
+    }
+    try:
         for future in as_completed(running):
-            yield running[future], future.result()
+            yield running[future], _ended(future)
+    except BaseException:
+        # A point that is killed runs again: its results are moved into place at the end.
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in active_children():
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown()
 
 
-def _by_dask(chosen: Sequence[Point], scheduler: str) -> Iterator[tuple[int, str]]:
+def _ended(future: Any) -> str:
+    """Return the error of a point that ended, also if its process did not live to tell."""
+    try:
+        return str(future.result())
+    except Exception as error:
+        return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C, which every process of a terminal receives, to the one that waits."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _by_dask(chosen: Sequence[Point], scheduler: str) -> Finished:
     distributed = _distributed()
-    with distributed.Client(scheduler) as client:
+    try:
+        client = distributed.Client(scheduler)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"sweep: --scheduler {scheduler}: no scheduler answers ({error}); "
+            "expected its address, e.g. tcp://10.0.0.1:8786"
+        ) from error
+    with client:
+        if any(threads > 1 for threads in client.nthreads().values()):
+            # A run names its folder in the environment, which threads share.
+            raise InputError(
+                f"sweep: --scheduler {scheduler}: found workers of several threads, expected one; "
+                "start them with 'dask worker ADDRESS --nworkers -1 --nthreads 1'"
+            )
+        # Keys are drawn at random: a point depends on files that Dask knows nothing of.
         running = {
             client.submit(_run_point, point.settings, point.folder, pure=False): index
             for index, point in enumerate(chosen)
         }
-        completed: Callable[..., Any] = distributed.as_completed
-        for future in completed(list(running)):
-            yield running[future], future.result()
+        for future in distributed.as_completed(list(running)):
+            yield running[future], _ended(future)
 
 
 def _distributed() -> Any:
@@ -173,7 +234,7 @@ def _distributed() -> Any:
         return importlib.import_module("distributed")
     except ImportError as error:
         raise InputError(
-            "sweep: --scheduler needs Dask; install it with 'pip install distributed'"
+            "sweep: --scheduler needs Dask; install it with 'pip install -e .[dask]'"
         ) from error
 
 

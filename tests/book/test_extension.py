@@ -10,11 +10,14 @@ import pytest
 from bs4 import BeautifulSoup
 
 from aidc.evidence import Evidence
+from aidc.publish.results import Results
 from tests.book.conftest import (
     NOTEBOOK,
     PAGES,
     VERIFIED,
+    Measured,
     TinyBook,
+    forget_code,
     make_tiny_book,
     write_notebook,
     write_results,
@@ -340,6 +343,73 @@ def test_a_run_replaces_notebook_and_numbers_and_goes_again(
     assert tiny_book.build().status == 0
     assert "committed copy" in text_of(tiny_book.page(notebook))
     assert "207,378" in text_of(tiny_book.page("book/one"))
+
+
+# --- what the parameters of a run leave out --------------------------------------------
+
+ABSENT = "(not computed with these parameters)"
+
+
+def make_run(folder: Path, *, slack_min: float) -> Path:
+    """Write a run that publishes one number only."""
+    write_results(folder / "results", slack_min=slack_min, complete=False)
+    write_notebook(folder / f"{NOTEBOOK}.ipynb", "copy of the run")
+    return folder
+
+
+def test_what_other_parameters_leave_out_is_marked(tiny_book: TinyBook, tmp_path: Path) -> None:
+    tiny_book.write(
+        "book/two", PAGES["book/two"] + "\n```{result-table} 31_task_pool/funnel.csv\n```"
+    )
+    done = tiny_book.build(make_run(tmp_path / "elsewhere", slack_min=15))
+    assert (done.status, done.warnings) == (0, [])
+    page = tiny_book.page("book/two")
+    assert text_of(page.select_one(".aidc-absent").parent) == f"Half end within {ABSENT} ."
+    assert [text_of(line) for line in page.select("p > .aidc-absent")] == [ABSENT, ABSENT]
+    page = tiny_book.page("book/one_one")
+    assert text_of(page.select_one("figure#fig-ecdf")) == f"Fig. 1 {ABSENT} ¶"
+    assert text_of(page.select_one("table#tab-funnel")) == f"Table 1 {ABSENT} ¶"
+    assert "See Fig. 1 and Table 1 ." in text_of(page)
+    assert "207,378" in text_of(tiny_book.page("book/one"))
+
+    # The same pages again, with the whole results.
+    assert tiny_book.build().read >= {"book/two", "book/one_one"}
+    assert "300" in text_of(tiny_book.page("book/two"))
+
+
+def test_with_default_parameters_nothing_may_be_missing(
+    tiny_book: TinyBook, tmp_path: Path
+) -> None:
+    done = tiny_book.build(make_run(tmp_path / "elsewhere", slack_min=0))
+    assert done.status != 0
+    for message in ("unknown number 'pool.duration_s.p50'", "no '31_task_pool/ecdf.svg'"):
+        assert [line for line in done.warnings if message in line], message
+
+
+def test_an_id_that_the_default_run_lacks_is_unknown_whatever_the_parameters(
+    tiny_book: TinyBook, tmp_path: Path
+) -> None:
+    tiny_book.write("book/two", "# Two\n\n{num}`pool.job`\n")
+    done = tiny_book.build(make_run(tmp_path / "elsewhere", slack_min=15))
+    assert done.status != 0
+    assert any("unknown number 'pool.job'" in line for line in done.warnings)
+
+
+def test_a_run_of_one_notebook_with_other_parameters_says_what_was_not_run(
+    tiny_book: TinyBook, tmp_path: Path
+) -> None:
+    for root, slack_min in ((tiny_book.accepted, 0), (tmp_path / "run/results", 15)):
+        other = Results("A2_other", "A.2", root / "A2_other", {"slack_min": slack_min})
+        other.number("other.size", 7, "items", Measured(evidence=VERIFIED))
+        other.finish()
+        forget_code(root / "A2_other" / "run.json")
+    done = tiny_book.build(tmp_path / "run")
+    assert (done.status, done.warnings) == (0, [])
+    missing = "(not part of this run)"
+    assert f"Half end within {missing}" in text_of(tiny_book.page("book/two"))
+    page = tiny_book.page(f"notebooks/{NOTEBOOK}")
+    assert missing in text_of(page)
+    assert "out" not in [text_of(part) for part in page.select("pre")]
 
 
 # --- what fails a build ----------------------------------------------------------------

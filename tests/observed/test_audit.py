@@ -147,8 +147,8 @@ def test_what_a_dialect_lacks_is_not_evaluable() -> None:
 
 
 def test_the_counts_of_a_rule_have_to_add_up() -> None:
-    with pytest.raises(ValueError, match="are not 4 rows"):
-        RuleResult("a", "b", "c", n=4, not_evaluable=1, passed=1, failed=1)
+    with pytest.raises(ValueError, match="are no part of 4"):
+        RuleResult(id="a", field="b", text="c", n=4, not_evaluable=1, failed=4)
 
 
 def test_an_audit_carries_the_evidence_of_its_trace() -> None:
@@ -181,6 +181,8 @@ def test_an_audit_says_what_fails_and_what_cannot_be_asked() -> None:
 def test_tables_hold_every_rule_and_reading() -> None:
     found = audit(seren_jobs([5, 6], queue_s=3))
     assert list(found.rule_table()["id"]) == [rule.id for rule in found.rules]
+    columns = ["id", "field", "n", "not_evaluable", "passed", "failed", "text", "examples"]
+    assert list(found.rule_table()) == columns
     assert len(set(found.rule_table()["id"])) == len(found.rules)
     assert set(found.reading_table()["field"]) == {"duration_s", "queue_s"}
     with pytest.raises(KeyError, match="is no rule"):

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aidc.catalog import open_trace
+from aidc.catalog.trace import open_trace
 from aidc.evidence import InputError
 from aidc.evidence.registry import load_claims
 from aidc.observed.audit import audit_trace

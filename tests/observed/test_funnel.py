@@ -1,4 +1,5 @@
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,8 @@ from hypothesis import strategies as st
 
 from aidc.evidence import InputError, Layer
 from aidc.observed.funnel import STEPS, PoolRules, select_pool
+from aidc.observed.trace import load_trace
+from tests.observed import seren_lines
 from tests.observed.factories import FROM_FILE, elapsed_jobs, make_trace, seren_jobs
 
 STATES = ("COMPLETED", "FAILED", "CANCELLED")
@@ -92,6 +95,26 @@ def test_a_state_that_is_only_a_category_does_not_occur() -> None:
     jobs = seren_jobs([1.0], state="FAILED")
     jobs["state"] = jobs["state"].cat.add_categories("COMPLETED")
     with pytest.raises(InputError, match="found FAILED;"):
+        select_pool(make_trace(jobs))
+
+
+def test_a_trace_whose_every_row_is_set_aside_says_why(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    rows = [seren_lines.row(state="COMPLETED", duration=duration) for duration in ("", "x")]
+    path.write_text("\n".join([seren_lines.HEADER, *rows, ""]))
+    with pytest.raises(InputError) as error:
+        select_pool(load_trace(path, evidence=FROM_FILE))
+    message = str(error.value)
+    assert f"{path}, line 2: found no row that can be used, all 2 are set aside" in message
+    assert "duration: missing (1)" in message
+    assert "duration: not a number (1)" in message
+    assert "expected at least one job; mend that column" in message
+
+
+def test_a_trace_without_any_state_is_told_so() -> None:
+    jobs = seren_jobs([1.0], state="COMPLETED")
+    jobs["state"] = pd.Series([None], dtype="category")
+    with pytest.raises(InputError, match="found no state in any row, expected COMPLETED; use a"):
         select_pool(make_trace(jobs))
 
 

@@ -52,6 +52,7 @@ def curve(
         nodes=1,
         left_out=(),
         trimmed_s=(0.0, 0.0),
+        missing_share=0.0,
         refused=(),
         evidence=MEASURED,
     )

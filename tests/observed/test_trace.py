@@ -20,25 +20,10 @@ from aidc.evidence import Evidence, InputError, Layer, Provenance
 from aidc.observed import textfile
 from aidc.observed.formats import KALOS, PHILLY_RFOLD, SEREN, Dialect
 from aidc.observed.trace import JobTrace, load_trace
+from tests.observed.seren_lines import HEADER, SEREN_ROW, row
 
 EVIDENCE = Evidence(Layer.OBSERVED, Provenance.UNVERIFIED, frozenset({"file:test"}))
-SEREN_ROW = {
-    "job_id": "17",
-    "user": "u5907",
-    "node_num": "1",
-    "gpu_num": "8",
-    "cpu_num": "128",
-    "type": "Other",
-    "state": "FAILED",
-    "submit_time": "2023-03-01 00:18:22+08:00",
-    "start_time": "2023-03-01 00:18:54+08:00",
-    "end_time": "2023-03-01 00:20:51+08:00",
-    "duration": "117",
-    "queue": "32",
-    "gpu_time": "936.0",
-}
-HEADER = ",".join(SEREN_ROW)
-LINE = ",".join(SEREN_ROW.values())
+LINE = row()
 FIELDS = len(SEREN_ROW)
 
 # tmp_path is shared by the examples of a property; each overwrites its file.
@@ -57,10 +42,6 @@ def load_lines(folder: Path, *lines: str, header: str = HEADER, end: str = "\n")
     path = folder / "jobs.csv"
     path.write_bytes(end.join([header, *lines, ""]).encode())
     return load(path)
-
-
-def row(**changes: str) -> str:
-    return ",".join((SEREN_ROW | changes).values())
 
 
 # --- what is written comes back ---------------------------------------------------------

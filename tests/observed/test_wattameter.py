@@ -124,7 +124,10 @@ def test_the_kind_of_reading_is_never_guessed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("# timestamp reading-time[ns] gpu-0[mW]\n", "no WattAMeter|0 rows"),
+        (
+            "# timestamp reading-time[ns] gpu-0[mW]\n",
+            "found a header and no row, expected rows such as",
+        ),
         ("# timestamp reading-time[ns] gpu-0[C]\n  x 1 2\n", "expected at least one in W"),
         ("# hello\n# there\n", "expected a WattAMeter log"),
     ],

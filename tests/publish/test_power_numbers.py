@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from aidc.catalog import open_power
+from aidc.catalog.power import open_power
 from aidc.observed.intervals import IntervalSettings
 from aidc.observed.power_audit import examine
 from aidc.observed.power_compare import both_rules

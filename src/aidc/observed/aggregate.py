@@ -26,10 +26,12 @@ from aidc.observed.power import (
     PowerKind,
     PowerProfile,
 )
-from aidc.observed.power_clean import UNIT, CleanProfile, typical_interval
+from aidc.observed.power_clean import CleanProfile, typical_interval
 
 # A hole of fewer intervals than this is bridged without being called a gap.
 GAP_INTERVALS = 5.0
+# If a larger share of the values is missing, every result of the curve says so.
+NOTED_MISSING = 0.01
 
 
 class Aggregation(StrEnum):
@@ -58,6 +60,9 @@ class AggregationRules:
         typical intervals.
     max_uncovered : float
         Share of the run that gaps may take before the mean is refused.
+    max_missing : float
+        Share of the values that may be missing, however they are spread, before the mean
+        is refused: beyond half, most of the curve is bridged.
     """
 
     aggregation: str = Aggregation.AIDC
@@ -65,6 +70,7 @@ class AggregationRules:
     official_step_s: float | None = None
     max_gap_s: float | None = None
     max_uncovered: float = 0.2
+    max_missing: float = 0.5
 
     def __post_init__(self) -> None:
         if self.aggregation not in tuple(Aggregation):
@@ -112,6 +118,8 @@ class TotalPower(Carrier):
         Channels that are not added because others contain them.
     trimmed_s : tuple of float
         Time of the earliest start and the latest end outside the overlap of all logs.
+    missing_share : float
+        Share of the devices' values that are bridged; above `NOTED_MISSING` in every mark.
     refused : tuple of str
         Why no total can be stated; empty if it can.
     """
@@ -130,6 +138,7 @@ class TotalPower(Carrier):
     nodes: int
     left_out: tuple[str, ...]
     trimmed_s: tuple[float, float]
+    missing_share: float
     refused: tuple[str, ...]
 
 
@@ -156,8 +165,8 @@ def total_power(logs: Sequence[CleanProfile], rules: AggregationRules | None = N
     end = min(o + log.times_s[-1] for o, log in zip(offsets, logs, strict=True))
     if len(logs) == 1 and not end > begin:
         raise InputError(
-            f"{_named(logs)}: found no two usable rows at rising times, expected some; "
-            "a single sample has no duration"
+            f"{_named(logs)}: found no two usable rows at rising times, expected them; "
+            "a single sample has no duration: give a longer log"
         )
     if not end > begin:
         raise InputError(
@@ -187,6 +196,12 @@ def total_power(logs: Sequence[CleanProfile], rules: AggregationRules | None = N
         refused.append(
             f"gaps take {uncovered:.1%} of the run, more than {chosen.max_uncovered:.0%}"
         )
+    missing_share = _missing_share(logs)
+    if missing_share > chosen.max_missing and not refused:
+        refused.append(
+            f"{missing_share:.1%} of the values are missing, more than {chosen.max_missing:.0%}"
+        )
+    noted = missing_share > NOTED_MISSING
     return TotalPower(
         times_s=grid - grid[0],
         watts=watts,
@@ -205,7 +220,9 @@ def total_power(logs: Sequence[CleanProfile], rules: AggregationRules | None = N
             begin - min(o + log.times_s[0] for o, log in zip(offsets, logs, strict=True)),
             max(o + log.times_s[-1] for o, log in zip(offsets, logs, strict=True)) - end,
         ),
+        missing_share=missing_share,
         refused=tuple(refused),
+        not_evaluable=(f"{missing_share:.1%} of the power readings",) if noted else (),
     )
 
 
@@ -283,7 +300,6 @@ def _add_measured(
 ) -> list[str]:
     """Add a log's channels to the parts on the grid; mark gaps; return what is lacking."""
     refused: list[str] = []
-    doubtful = {fault.channel for fault in log.of(UNIT)}
     whole: dict[tuple[str, bool], list[int]] = {}
     for i, channel in enumerate(log.profile.channels):
         if channel.domain in OVERLAPPING:
@@ -293,9 +309,7 @@ def _add_measured(
             whole.setdefault((channel.domain, channel.counter), []).append(i)
             continue
         if missing.all():
-            reason = "an implausible unit" if channel.name in doubtful else "no readable value"
-            node = f" of node {log.profile.node}" if log.profile.node else ""
-            refused.append(f"{channel.name}{node} has {reason}")
+            refused.append(log.why_missing(channel.name))
             continue
         at, watts = _points(log, [i], channel.counter)
         sound = ~np.isnan(watts)
@@ -307,6 +321,17 @@ def _add_measured(
         _add(parts, domain, watts if same else np.interp(grid, at, watts))
     _mark(gap, grid, log.times_s[:-1], log.times_s[1:], max_gap_s)
     return refused
+
+
+def _missing_share(logs: Sequence[CleanProfile]) -> float:
+    """Return the share of the values that are missing; a last row has no difference."""
+    missing = [
+        np.isnan(log.watts[:-1, i] if channel.counter else log.watts[:, i])
+        for log in logs
+        for i, channel in enumerate(log.profile.channels)
+        if channel.domain not in OVERLAPPING
+    ]
+    return float(np.concatenate(missing).mean()) if missing else 0.0
 
 
 def _points(log: CleanProfile, columns: list[int], counter: bool) -> tuple[Floats, Floats]:

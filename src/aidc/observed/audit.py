@@ -102,12 +102,18 @@ class TraceAudit(Carrier):
 
     def rule_table(self) -> pd.DataFrame:
         """Return the rules as a table, examples as one text."""
-        table = pd.DataFrame([asdict(result) for result in self.rules])
-        table["examples"] = [
-            "; ".join(f"line {example.line}: {example.found}" for example in result.examples)
-            for result in self.rules
-        ]
-        return table
+        return pd.DataFrame(
+            [
+                result.counts()
+                | {
+                    "text": result.text,
+                    "examples": "; ".join(
+                        f"line {example.line}: {example.found}" for example in result.examples
+                    ),
+                }
+                for result in self.rules
+            ]
+        )
 
     def reading_table(self) -> pd.DataFrame:
         """Return the readings of the computed fields as a table."""

@@ -174,11 +174,12 @@ def select_pool(trace: JobTrace, rules: PoolRules | None = None) -> JobPool:
     Raises
     ------
     InputError
-        If a state never occurs in the trace, or no job has a submit time.
+        If no row can be used, a state never occurs, or no job has a submit time.
     """
     chosen = rules or PoolRules()
     source = paths.display(trace.path)
     jobs = trace.jobs
+    _check_rows(trace, source)
     if "state" in jobs:
         _check_states(jobs["state"], chosen.states, source)
     kept, funnel, findings = apply_steps(trace, chosen)
@@ -251,6 +252,20 @@ def _answer(name: str, jobs: pd.DataFrame, rules: PoolRules) -> tuple[Mask, Reas
     return None
 
 
+def _check_rows(trace: JobTrace, source: str) -> None:
+    """Refuse a trace of which every row was set aside: the reason lies there."""
+    if len(trace.jobs):
+        return
+    first = trace.set_aside.iloc[0]
+    reasons = trace.set_aside["reason"].value_counts()
+    counted = ", ".join(f"{reason} ({count:,})" for reason, count in reasons.head(3).items())
+    raise InputError(
+        f"{source}, line {first['line']}: found no row that can be used, all {trace.rows:,} are "
+        f"set aside: {counted}; expected at least one job; mend that column, or see "
+        "'python -m aidc audit'"
+    )
+
+
 def _check_states(states: pd.Series[str], wanted: Iterable[str], source: str) -> None:
     """Refuse states that never occur: most likely they are misspelt."""
     found = [
@@ -258,10 +273,15 @@ def _check_states(states: pd.Series[str], wanted: Iterable[str], source: str) ->
         for name in states.astype("category").cat.remove_unused_categories().cat.categories
     ]
     unknown = sorted(set(wanted) - set(found))
+    if not found:
+        raise InputError(
+            f"{source}: column state: found no state in any row, expected {', '.join(unknown)}; "
+            "use a trace with states, or a dialect that leaves the column out"
+        )
     if unknown:
         raise InputError(
             f"{source}: column state: states {', '.join(unknown)} never occur; "
-            f"found {', '.join(sorted(found)) or 'no state at all'}; name states among those"
+            f"found {', '.join(sorted(found))}; name states among those"
         )
 
 

@@ -21,6 +21,7 @@ from aidc.observed.power import (
     PowerKind,
     PowerOptions,
     PowerProfile,
+    no_usable_row,
     node_in,
     read_bytes,
     set_aside_frame,
@@ -183,9 +184,7 @@ def _timed(where: str, found: _Found) -> pd.DataFrame:
         for line, stamp, device, watts in frame[lost].itertuples(index=False)
     )
     if lost.all():
-        raise InputError(
-            f"{where}: found no row with a time, expected e.g. 2025/01/31 12:00:00.000"
-        )
+        raise no_usable_row(where, found.faults, "2025/01/31 12:00:00.000, 0, 75.83 W")
     return frame[~lost].assign(ns=times[~lost].to_numpy("datetime64[ns]").astype(np.int64))
 
 

@@ -213,6 +213,20 @@ def set_aside_frame(faults: list[tuple[int, str, str]]) -> pd.DataFrame:
     )
 
 
+def no_usable_row(where: str, faults: list[tuple[int, str, str]], example: str) -> InputError:
+    """Return the refusal of a log of which no row (line, reason, text) can be used."""
+    if not faults:
+        return InputError(
+            f"{where}: found a header and no row, expected rows such as {example!r}; "
+            "check how the log was written"
+        )
+    line, reason, text = min(faults)
+    return InputError(
+        f"{where}, line {line}: found {text[:MAX_SHOWN_TEXT]!r} ({reason}) and no row that can be "
+        f"used, expected rows such as {example!r}; write the log in that form"
+    )
+
+
 def read_bytes(path: str | Path) -> tuple[Path, bytes]:
     """Return a plain, gzip, xz or zip file's whole content, capped.
 
@@ -235,7 +249,9 @@ def read_bytes(path: str | Path) -> tuple[Path, bytes]:
                 )
         where = text.where
     if not size:
-        raise InputError(f"{where}: found an empty file, expected a power log")
+        raise InputError(
+            f"{where}: found an empty file, expected a power log; check how it was written"
+        )
     return file, held[0] if len(held) == 1 else b"".join(held)
 
 

@@ -211,18 +211,7 @@ def audit_record(audit: PowerAudit) -> dict[str, Any]:
         "rows": rows,
         "kept": rows - len(set_aside),
         "set_aside": set_aside,
-        "rules": [
-            {
-                "id": rule.id,
-                "field": rule.field,
-                "n": rule.n,
-                "not_evaluable": rule.not_evaluable,
-                "passed": rule.passed,
-                "failed": rule.failed,
-                "examples": list(rule.examples),
-            }
-            for rule in audit.rules
-        ],
+        "rules": [rule.counts() | {"examples": list(rule.examples)} for rule in audit.rules],
         "funnel": [
             {"step": "rows of the files", "rows": rows},
             {"step": "readable", "rows": sum(log.profile.times_s.size for log in audit.logs)},

@@ -22,6 +22,18 @@ OUT_OF_ORDER, CLOCK_STEP = "out_of_order", "clock_step"
 UNREADABLE, ZERO, SENTINEL, IMPLAUSIBLE = "unreadable", "zero", "sentinel", "implausible"
 STUCK, WRAPPED, AMBIGUOUS, FROZEN, UNIT = "stuck", "wrapped", "ambiguous", "frozen", "unit"
 
+_IN_WORDS = {
+    UNREADABLE: "unreadable",
+    ZERO: "zero",
+    SENTINEL: "a code for no value",
+    IMPLAUSIBLE: "negative, or more than any such device draws",
+    UNIT: "of a magnitude that no such device has, as in another unit",
+    STUCK: "stuck",
+    WRAPPED: "wrapped",
+    AMBIGUOUS: "too far apart for a counter",
+    FROZEN: "of a counter that never counts",
+}
+
 # What drivers and exporters write for "no value": the ends of integer types.
 _SENTINELS = np.array([2.0**31 - 1, 2.0**32 - 1, 2.0**63, 2.0**64])
 # A row closer than this share of an interval to the last one is too close for a difference.
@@ -123,6 +135,20 @@ class CleanProfile(Carrier):
     def of(self, *codes: str) -> Iterator[Fault]:
         """Yield the faults of these kinds."""
         return (fault for fault in self.faults if fault.code in codes)
+
+    def why_missing(self, channel: str) -> str:
+        """Return why a channel has no usable value: its faults in words, and the first row."""
+        profile = self.profile
+        node = f" of node {profile.node}" if profile.node else ""
+        lacking = f"{channel}{node} has no usable value"
+        found = [fault for fault in self.faults if fault.channel == channel]
+        if not found:
+            return f"{profile.label}: {lacking} (too few rows)"
+        words = "; ".join(f"{fault.rows.size:,} {_IN_WORDS[fault.code]}" for fault in found)
+        row = min(int(fault.rows[0]) for fault in found)
+        watts = profile.watts[row, [c.name for c in profile.channels].index(channel)]
+        shown = "no number" if np.isnan(watts) else f"{watts:g} W"
+        return f"{profile.label}, line {profile.lines[row]}: found {shown}; {lacking} ({words})"
 
 
 @step(Layer.OBSERVED)

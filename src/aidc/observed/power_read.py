@@ -43,7 +43,10 @@ def power_dialect(path: str | Path) -> str:
     with TextFile(file) as text:
         head = text.read(_HEAD_BYTES)
     if not head:
-        raise InputError(f"{paths.display(file)}: found an empty file, expected a power log")
+        raise InputError(
+            f"{paths.display(file)}: found an empty file, expected a power log; "
+            "check how it was written"
+        )
     for key, test in (
         ("wattameter", is_wattameter),
         ("mlperf", is_mlperf),
@@ -58,7 +61,7 @@ def power_dialect(path: str | Path) -> str:
     raise InputError(
         f"{paths.display(file)}, line 1: found {shown!r}, expected a WattAMeter log, an MLPerf "
         "power log, nvidia-smi CSV, an NLR parquet or a CSV of a time and a power; "
-        f"name one of {', '.join(READERS)}"
+        "write it in one of these forms, e.g. as 'time_s,power_w' with one row a reading"
     )
 
 
@@ -81,7 +84,7 @@ def read_power(
         "auto" (from the first bytes) or a key of `READERS`.
     evidence : Evidence
         What is known of the file's origin; by default an unverified file, named by its
-        hash, or a synthetic one if it says so. `aidc.catalog` verifies.
+        hash, or a synthetic one if it says so. `aidc.catalog.power` verifies.
 
     Raises
     ------

@@ -12,9 +12,8 @@ import pandas as pd
 from aidc.observed.aggregate import AggregationRules, TotalPower
 from aidc.observed.power import Domain
 from aidc.observed.power_clean import CleanProfile, CleanRules
+from aidc.observed.rule_count import MAX_EXAMPLES, RuleCount
 from aidc.observed.sampling import Sampling
-
-MAX_EXAMPLES = 5
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -47,57 +46,24 @@ class Job:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RuleResult:
-    """What one rule found.
+class RuleResult(RuleCount):
+    """What one rule found in the logs of a job.
 
     Attributes
     ----------
-    id : str
-        Name of the rule.
-    field : str
-        What it looks at.
-    n : int
-        How many it was asked of.
-    not_evaluable : int
-        Of which the log cannot answer.
-    failed : int
-        Of which broke the rule.
     examples : tuple of str
-        Up to five of them, with file and line.
+        Up to five of those that failed, with file and line: a job has several files.
     finding : str
         What that means, in a sentence; "" if there is nothing to say.
     """
 
-    id: str
-    field: str
-    n: int
-    not_evaluable: int = 0
-    failed: int = 0
     examples: tuple[str, ...] = ()
     finding: str = ""
-
-    @property
-    def passed(self) -> int:
-        """How many obey the rule."""
-        return self.n - self.not_evaluable - self.failed
 
 
 def rules_frame(rules: Iterable[RuleResult]) -> pd.DataFrame:
     """Return rules as a table: id, field, n, not_evaluable, passed, failed, examples."""
-    return pd.DataFrame(
-        [
-            {
-                "id": rule.id,
-                "field": rule.field,
-                "n": rule.n,
-                "not_evaluable": rule.not_evaluable,
-                "passed": rule.passed,
-                "failed": rule.failed,
-                "examples": "; ".join(rule.examples),
-            }
-            for rule in rules
-        ]
-    )
+    return pd.DataFrame([rule.counts() | {"examples": "; ".join(rule.examples)} for rule in rules])
 
 
 def where(log: CleanProfile, row: int) -> str:

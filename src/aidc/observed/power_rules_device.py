@@ -9,8 +9,9 @@ import numpy as np
 
 from aidc.observed import power_clean as codes
 from aidc.observed.power import OVERLAPPING, Domain
-from aidc.observed.power_rules import MAX_EXAMPLES, Job, RuleResult, count_of, examples_of, where
+from aidc.observed.power_rules import Job, RuleResult, count_of, examples_of, where
 from aidc.observed.power_rules_value import by_fault, counters_of
+from aidc.observed.rule_count import MAX_EXAMPLES
 
 # Times are written in whole microseconds: two of them may be off by one together.
 _CLOCK_S = 1e-6

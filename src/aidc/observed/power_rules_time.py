@@ -10,13 +10,13 @@ from aidc.observed.aggregate import TotalPower
 from aidc.observed.power import Domain, Floats
 from aidc.observed.power_clean import CLOCK_STEP, OUT_OF_ORDER, CleanProfile
 from aidc.observed.power_rules import (
-    MAX_EXAMPLES,
     Job,
     RuleResult,
     count_of,
     examples_of,
     where,
 )
+from aidc.observed.rule_count import MAX_EXAMPLES
 from aidc.observed.sampling import lag_s
 
 # A mean interval this far from the declared one is another interval.

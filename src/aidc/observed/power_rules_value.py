@@ -12,7 +12,8 @@ from aidc.observed import power_clean as codes
 from aidc.observed.power import OVERLAPPING, Boundary, Domain, PowerKind
 from aidc.observed.power_clean import CleanProfile
 from aidc.observed.power_response import Response, response_test
-from aidc.observed.power_rules import MAX_EXAMPLES, Job, RuleResult, count_of, examples_of
+from aidc.observed.power_rules import Job, RuleResult, count_of, examples_of
+from aidc.observed.rule_count import MAX_EXAMPLES
 
 
 def readings_of(log: CleanProfile) -> int:

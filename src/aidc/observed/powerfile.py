@@ -19,6 +19,7 @@ from aidc.observed.power import (
     PowerKind,
     PowerOptions,
     PowerProfile,
+    no_usable_row,
     read_bytes,
     seconds_per,
     set_aside_frame,
@@ -74,9 +75,7 @@ def read_two_column(
     counted = pd.Series(np.array(cells[1], dtype=object)[unread]).value_counts()
     times_s = seconds[sound]
     if not times_s.size:
-        raise InputError(
-            f"{where}: found no readable row, expected e.g. '0.2,5267.8' below a header"
-        )
+        raise no_usable_row(where, faults, "0.2,5267.8")
     unit = _unit_of(names[1]) or options.power_unit or "per unit"
     return PowerProfile(
         times_s=times_s - times_s[0],

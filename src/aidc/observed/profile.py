@@ -91,7 +91,8 @@ def require_total(total: TotalPower) -> None:
         raise InputError(
             "power: no profile can be stated: "
             + "; ".join(total.refused)
-            + "; expected every device to be measured; see the audit's rules"
+            + "; expected every device to be measured for most of the run; "
+            "'python -m aidc audit' shows which rules fail"
         )
 
 

@@ -13,7 +13,8 @@ import pandas as pd
 
 from aidc.observed.columns import MISSING, OUT_OF_RANGE
 from aidc.observed.formats import FIELDS, Kind
-from aidc.observed.rules import MAX_EXAMPLE_TEXT, MAX_EXAMPLES, Example, Rows, RuleResult
+from aidc.observed.rule_count import MAX_EXAMPLES
+from aidc.observed.rules import MAX_EXAMPLE_TEXT, Example, Rows, RuleResult
 
 TYPED = {
     Kind.COUNT: "a whole number",
@@ -91,7 +92,6 @@ def _result(
         text=text,
         n=rows.trace.rows,
         not_evaluable=rows.trace.rows - passed - failed,
-        passed=passed,
         failed=failed,
         examples=tuple(examples[:MAX_EXAMPLES]),
     )

@@ -18,10 +18,10 @@ import pandas as pd
 
 from aidc.observed.columns import Mask, Numbers
 from aidc.observed.formats import FIELDS, Kind
+from aidc.observed.rule_count import MAX_EXAMPLES, RuleCount
 from aidc.observed.times import offset_minutes
 from aidc.observed.trace import JobTrace
 
-MAX_EXAMPLES = 5
 MAX_EXAMPLE_TEXT = 120
 NANOSECONDS = 1e9
 
@@ -34,44 +34,22 @@ class Example:
     found: str
 
 
-@dataclass(frozen=True)
-class RuleResult:
-    """How many rows a rule could not be asked of, and how many passed and failed it.
+@dataclass(frozen=True, kw_only=True)
+class RuleResult(RuleCount):
+    """How many rows of a trace a rule could not be asked of, and how many passed and failed it.
 
     Attributes
     ----------
-    id : str
-        Kind of rule and what it looks at, e.g. ``"order.start_end"``.
     field : str
         Column of the file (the canonical field, where the dialect has no column for it).
     text : str
         What should hold.
-    n, not_evaluable, passed, failed : int
-        Rows; ``n = not_evaluable + passed + failed``.
     examples : tuple of Example
         The first rows that fail, at most five, in file order.
     """
 
-    id: str
-    field: str
     text: str
-    n: int
-    not_evaluable: int
-    passed: int
-    failed: int
     examples: tuple[Example, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.n != self.not_evaluable + self.passed + self.failed:
-            raise ValueError(
-                f"rule {self.id}: {self.not_evaluable} not evaluable, {self.passed} passed and "
-                f"{self.failed} failed are not {self.n} rows"
-            )
-
-    @property
-    def evaluable(self) -> int:
-        """Rows that the rule was asked of."""
-        return self.passed + self.failed
 
 
 class Rows:
@@ -241,7 +219,6 @@ class Rule:
             text=self.text,
             n=n,
             not_evaluable=n - passed - len(failed),
-            passed=passed,
             failed=len(failed),
             examples=tuple(
                 Example(int(rows.lines[at]), rows.shown(self.shows or self.needs, at))

@@ -57,7 +57,7 @@ def load_summary(path: str | Path, *, evidence: Evidence | None) -> ClusterSumma
     path : str or Path
         The file, comma-separated with a header.
     evidence : Evidence
-        What is known of the file's origin; `aidc.catalog.open_summary` finds it out.
+        What is known of the file's origin; `aidc.catalog.trace.open_summary` finds it out.
 
     Raises
     ------

@@ -101,7 +101,7 @@ def load_trace(
         "auto" (from the header), the key of a dialect, a YAML file that describes one,
         or a dialect.
     evidence : Evidence
-        What is known of the file's origin; `aidc.catalog.open_trace` finds it out.
+        What is known of the file's origin; `aidc.catalog.trace.open_trace` finds it out.
 
     Raises
     ------

@@ -28,6 +28,7 @@ from aidc.observed.power import (
     forward_difference,
     job_in,
     joules_per,
+    no_usable_row,
     node_in,
     read_bytes,
     set_aside_frame,
@@ -101,10 +102,8 @@ def parse_wattameter(
     readings = [c.position for c in power if c.position not in derived]
     rows = split_rows(data, len(columns) + 1, readings, derived)
     if not rows.lines.size:
-        raise InputError(
-            f"{where}: found a header and {len(rows.faults)} rows, none with a time and "
-            f"{len(columns)} fields after it; expected one row a read"
-        )
+        fields = " ".join(f"{column.name}[{column.unit}]" for column in columns)
+        raise no_usable_row(where, rows.faults, f"2025-10-07_09:00:00.000000 {fields}")
     times_s = (rows.stamps_ns - rows.stamps_ns[0]) / 1e9
     channels, watts, counters, stated = _channels(power, rows.numbers, times_s)
     kind, reason = _kind(channels, options)

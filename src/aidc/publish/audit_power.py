@@ -10,19 +10,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from aidc import catalog
+from aidc.catalog.power import POWERS, open_power
 from aidc.evidence import InputError, evidence_of
 from aidc.observed.formats import AUTO
 from aidc.observed.power_audit import PowerAudit, audit_record, examine, with_nodes
 from aidc.observed.power_read import power_dialect, read_power
+from aidc.publish.audit_tables import first_rows, plain_table, rule_table
 from aidc.publish.format import display_number
-
-MAX_SHOWN_ROWS = 20
 
 
 def is_power(name: str) -> bool:
     """Whether a name is a key of power profiles or a file in the format of a power log."""
-    if name in catalog.POWERS:
+    if name in POWERS:
         return True
     try:
         return bool(power_dialect(name))
@@ -41,13 +40,13 @@ def audit_power_logs(files: Sequence[str], dialect: str) -> list[AuditedPower]:
     if dialect != AUTO:
         profiles = [read_power(path, None, dialect) for path in files]
         return [AuditedPower(examine(with_nodes(profiles)))]
-    keys = [name for name in files if name in catalog.POWERS]
+    keys = [name for name in files if name in POWERS]
     if keys and len(files) > 1:
         raise InputError(
             f"power {keys[0]!r}: found a key beside other paths, expected one key or the paths of "
             "one job; audit them one after the other"
         )
-    runs = catalog.open_power(keys[0] if keys else files)
+    runs = open_power(keys[0] if keys else files)
     return [AuditedPower(examine(with_nodes(list(run.profiles)))) for run in runs]
 
 
@@ -73,42 +72,19 @@ class AuditedPower:
                 f"{len(record['set_aside']):,} set aside\n{evidence_of(self.audit)}"
             )
         )
-        console.print(_rules(record["rules"]))
+        console.print(rule_table(self.audit.rules, "asked", lambda rule: "; ".join(rule.examples)))
         if record["set_aside"]:
             console.print(_set_aside(record["set_aside"]))
         console.print(_profile(record["profile"]))
 
 
-def _rules(rules: Sequence[dict[str, Any]]) -> Table:
-    table = Table(title="Rules", title_justify="left")
-    for column in ("rule", "field"):
-        table.add_column(column, overflow="fold")
-    for column in ("asked", "not evaluable", "passed", "failed"):
-        table.add_column(column, justify="right")
-    table.add_column("first failures", overflow="fold")
-    for rule in rules:
-        counts = (f"{rule[key]:,}" for key in ("n", "not_evaluable", "passed", "failed"))
-        examples = Text("; ".join(map(str, rule["examples"])))
-        style = "bold" if rule["failed"] else None
-        table.add_row(rule["id"], rule["field"], *counts, examples, style=style)
-    return table
-
-
 def _set_aside(rows: Sequence[dict[str, Any]]) -> Table:
-    table = Table(title="Rows set aside", title_justify="left")
-    for column in ("file", "line", "reason"):
-        table.add_column(column, overflow="fold")
-    for row in rows[:MAX_SHOWN_ROWS]:
-        table.add_row(Text(row.get("path", "")), str(row["line"]), Text(row["reason"]))
-    more = len(rows) - MAX_SHOWN_ROWS
-    if more > 0:
-        table.caption = f"and {more:,} more; --json lists all"
-    return table
+    shown = ((row.get("path", ""), str(row["line"]), row["reason"]) for row in rows)
+    return first_rows("Rows set aside", ("file", "line", "reason"), shown, len(rows))
 
 
 def _profile(profile: dict[str, float | None]) -> Table:
-    table = Table(title="Profile", title_justify="left")
-    table.add_column("figure")
+    table = plain_table("Profile", "figure")
     table.add_column("value", justify="right")
     for name, value in profile.items():
         table.add_row(name, "not evaluable" if value is None else display_number(value, 6))

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from aidc import catalog
+from aidc.catalog.trace import TRACES, open_summary, open_trace
 from aidc.evidence import InputError, evidence_of
 from aidc.observed.audit import TraceAudit, audit_trace
 from aidc.observed.comparison import compare_traces
@@ -25,8 +25,7 @@ from aidc.observed.rules import RuleResult
 from aidc.observed.summary import is_summary
 from aidc.observed.textfile import TextFile, checked_path
 from aidc.publish.audit_power import audit_power_logs, is_power
-
-MAX_SHOWN_ROWS = 20
+from aidc.publish.audit_tables import first_rows, plain, plain_table, rule_table
 
 
 class Audited(Protocol):
@@ -114,7 +113,7 @@ def _kind(name: str) -> Kind:
 
 def _header(name: str) -> list[str]:
     """Return the header of a file; nothing if there is none, which its audit will refuse."""
-    if name in catalog.TRACES:
+    if name in TRACES:
         return []
     try:
         with TextFile(checked_path(name)) as file:
@@ -125,7 +124,7 @@ def _header(name: str) -> list[str]:
 
 def _audit_traces(files: Sequence[str], dialect: str) -> Report:
     """Audit each trace, and compare all with each other and with summaries among them."""
-    summaries = [catalog.open_summary(name) for name in files if is_summary(_header(name))]
+    summaries = [open_summary(name) for name in files if is_summary(_header(name))]
     names = [name for name in files if not is_summary(_header(name))]
     if not names:
         raise InputError(
@@ -133,7 +132,7 @@ def _audit_traces(files: Sequence[str], dialect: str) -> Report:
             "with; name both"
         )
     # One trace at a time: an audit keeps counts, not rows.
-    audits = [audit_trace(catalog.open_trace(name, dialect)) for name in names]
+    audits = [audit_trace(open_trace(name, dialect)) for name in names]
     together = compare_traces(audits, summaries).findings
     return Report(tuple(map(AuditedTrace, names, audits)), together)
 
@@ -173,77 +172,44 @@ class AuditedTrace:
                 f"{evidence_of(audit)}"
             )
         )
-        console.print(_rule_table(audit.rules))
+        console.print(
+            rule_table(audit.rules, "rows", _failures, {"what should hold": lambda rule: rule.text})
+        )
         if len(audit.set_aside):
             console.print(_set_aside_table(audit.set_aside))
         console.print(_funnel_table(audit.funnel))
 
 
 def _rule_document(rule: RuleResult) -> dict[str, Any]:
-    return {
-        "id": rule.id,
-        "field": rule.field,
-        "n": rule.n,
-        "not_evaluable": rule.not_evaluable,
-        "passed": rule.passed,
-        "failed": rule.failed,
-        "examples": [{"line": one.line, "found": one.found} for one in rule.examples],
-    }
+    examples = [{"line": one.line, "found": one.found} for one in rule.examples]
+    return rule.counts() | {"examples": examples}
 
 
-def _rule_table(rules: Sequence[RuleResult]) -> Table:
-    table = _table("Rules", "rule", "field", "what should hold")
-    for column in ("rows", "not evaluable", "passed", "failed"):
-        table.add_column(column, justify="right")
-    table.add_column("first failures", overflow="fold")
-    for rule in rules:
-        counts = (rule.n, rule.not_evaluable, rule.passed, rule.failed)
-        lines = ", ".join(str(example.line) for example in rule.examples)
-        table.add_row(
-            *map(_plain, (rule.id, rule.field, rule.text)),
-            *(f"{count:,}" for count in counts),
-            f"line {lines}" if lines else "",
-            style="bold" if rule.failed else None,
-        )
-    return table
+def _failures(rule: RuleResult) -> str:
+    lines = ", ".join(str(example.line) for example in rule.examples)
+    return f"line {lines}" if lines else ""
 
 
 def _set_aside_table(aside: pd.DataFrame) -> Table:
-    table = _table("Rows set aside", "line", "reason", "row")
-    for row in aside.head(MAX_SHOWN_ROWS).itertuples(index=False):
-        table.add_row(*map(_plain, (str(row.line), str(row.reason), str(row.text)[:200])))
-    more = len(aside) - MAX_SHOWN_ROWS
-    if more > 0:
-        table.caption = f"and {more:,} more; --json lists all"
-    return table
+    rows = (
+        (str(row.line), str(row.reason), str(row.text)[:200])
+        for row in aside.itertuples(index=False)
+    )
+    return first_rows("Rows set aside", ("line", "reason", "row"), rows, len(aside))
 
 
 def _funnel_table(funnel: pd.DataFrame) -> Table:
-    table = _table("Task pool", "step", "what is kept")
+    table = plain_table("Task pool", "step", "what is kept")
     table.add_column("rows", justify="right")
     for row in funnel.itertuples(index=False):
         rule = str(row.rule) if row.evaluable else f"{row.rule} (not evaluable: all pass)"
-        table.add_row(_plain(str(row.step)), _plain(rule), f"{row.rows_out:,}")
-    return table
-
-
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_row(plain(str(row.step)), plain(rule), f"{row.rows_out:,}")
     return table
 
 
 def _show_findings(console: Console, findings: Sequence[str]) -> None:
     for finding in findings or ("Nothing to report: every rule that could be asked holds.",):
-        console.print(_plain(f"- {finding}"), soft_wrap=True)
-
-
-def _plain(text: str) -> Text:
-    """Return text of a file without marks or control characters that a terminal obeys."""
-    return Text(
-        "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text)
-    )
+        console.print(plain(f"- {finding}"), soft_wrap=True)
 
 
 def _audit_power(files: Sequence[str], dialect: str) -> Report:

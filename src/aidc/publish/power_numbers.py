@@ -55,6 +55,7 @@ def audit_quantities() -> list[Quantity]:
         Quantity("batch_end_rows", "rows", failed("batch.complete")),
         Quantity("over_design_power", "readings", failed("value.ceiling")),
         Quantity("late_reads", "reads", failed("time.punctual")),
+        Quantity("missing_share", "", attrgetter("total.missing_share")),
     ]
 
 

@@ -7,15 +7,16 @@ from typing import Annotated, ClassVar
 import pandas as pd
 from pydantic import AfterValidator, ValidationInfo, field_validator
 
-from aidc.catalog import check_power_name, open_power
+from aidc.catalog.power import check_power_name, open_power
 from aidc.constructed.limits import Reserve
 from aidc.constructed.replay import SiteLoad
 from aidc.constructed.template import PowerTemplate, power_template
 from aidc.constructed.window import ReplayWindow
 from aidc.evidence import InputError
 from aidc.observed.power_audit import examine
-from aidc.settings.fields import DialectName, Positive, registered, registered_levels
+from aidc.settings.fields import Positive, registered, registered_levels
 from aidc.settings.replay import ReplaySettings
+from aidc.settings.trace_name import DialectName
 
 SECONDS_PER_MINUTE = 60
 DECLARED = "declared"

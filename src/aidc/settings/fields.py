@@ -10,35 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from aidc.catalog import check_power_name, check_trace_name
 from aidc.evidence import InputError
 from aidc.evidence.scans import OPEN, Scan, load_scans
-from aidc.observed.formats import check_dialect_name
-
-TraceName = Annotated[
-    str,
-    AfterValidator(check_trace_name),
-    Field(
-        description="seren-standin (synthetic), seren, kalos, or the path of a trace file",
-        json_schema_extra={"unit": "key or path"},
-    ),
-]
-DialectName = Annotated[
-    str,
-    AfterValidator(check_dialect_name),
-    Field(
-        description="auto (from the header), seren, kalos, philly-rfold, or a .yml file",
-        json_schema_extra={"unit": "name or path"},
-    ),
-]
-PowerName = Annotated[
-    str,
-    AfterValidator(check_power_name),
-    Field(
-        description="nlr-standin (synthetic), nlr, or path(s) of power logs, with commas between",
-        json_schema_extra={"unit": "key or path(s)"},
-    ),
-]
 
 Minutes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]

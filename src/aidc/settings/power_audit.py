@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from aidc.settings.base import NotebookSettings
-from aidc.settings.fields import PowerName
+from aidc.settings.power_name import PowerName
 
 # A finer grid than any sensor here, and a coarser one than any statistic here means.
 FINEST_S, COARSEST_S = 0.01, 60.0

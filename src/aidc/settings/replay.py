@@ -16,11 +16,11 @@ from aidc.settings.fields import (
     Blocks,
     Minutes,
     Positive,
-    PowerName,
-    TraceName,
     registered,
     registered_levels,
 )
+from aidc.settings.power_name import PowerName
+from aidc.settings.trace_name import TraceName
 
 
 class ReplaySettings(NotebookSettings):

@@ -73,7 +73,7 @@ class StorageSettings(ReplaySettings):
     seed: int = Field(
         default=0,
         ge=0,
-        description="of random draws; this notebook makes none, and the solvers fix their own",
+        description="by which HiGHS breaks ties; optimal costs do not depend on it",
         json_schema_extra={"unit": "-"},
     )
 

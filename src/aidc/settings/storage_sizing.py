@@ -16,7 +16,7 @@ class StorageSizing(StorageSettings):
 
     slack_min: tuple[Minutes, ...] = registered_levels(
         "slack_min",
-        *(0, 15, 60, 120),
+        *(0, 15, 30, 60),
         description="extra time that every job gets, one case each; no service level",
         min_length=1,
     )

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from aidc.settings.base import NotebookSettings
-from aidc.settings.fields import DialectName, TraceName
+from aidc.settings.trace_name import DialectName, TraceName
 
 Probability = Annotated[float, Field(gt=0, lt=1)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from aidc.settings.base import NotebookSettings
-from aidc.settings.fields import DialectName, TraceName
+from aidc.settings.trace_name import DialectName, TraceName
 
 
 class TaskTraceAudit(NotebookSettings):

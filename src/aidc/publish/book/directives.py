@@ -20,6 +20,7 @@ from aidc.evidence.registry import Claim, Variable
 from aidc.publish.book import tables
 from aidc.publish.book.domain import EvidenceDomain, domain_of, link
 from aidc.publish.book.marks import (
+    absent,
     evidence_text,
     marks,
     number_link,
@@ -47,11 +48,16 @@ class EvidenceDirective(SphinxDirective):
         """The evidence domain of the build."""
         return domain_of(self.env)
 
-    def artefact(self, name: str) -> tuple[Path, Number] | None:
-        """Return the file and the evidence of a figure or table; warn if there is none."""
+    def artefact(self, name: str) -> tuple[Path, Number] | str | None:
+        """Return the file and the evidence of a figure or table.
+
+        Text says why the run lacks it; without a reason, warn and return None.
+        """
         self.evidence.note_use("result", name)
         shelf = self.evidence.shelf
         path = shelf.artefact_file(name)
+        if path is None and (absence := shelf.absence(("result", name))):
+            return absence
         if path is None:
             LOGGER.warning(
                 "{%s}: the results hold no %r%s",
@@ -86,6 +92,8 @@ class ResultFigure(EvidenceDirective, Figure):
         found = self.artefact(name)
         if found is None:
             return []
+        if isinstance(found, str):
+            return [self._absent(found)]
         path, entry = found
         folder = Path(self.env.doc2path(self.env.docname)).parent
         self.arguments[0] = Path(os.path.relpath(path, folder)).as_posix()
@@ -96,6 +104,14 @@ class ResultFigure(EvidenceDirective, Figure):
         if caption is not None:
             caption += [nodes.Text(" "), self.result_mark(name, entry)]
         return [figure, *rest]
+
+    def _absent(self, why: str) -> nodes.Node:
+        """Return a figure of one line, numbered as ever, so that references to it hold."""
+        figure = nodes.figure("", nodes.caption("", "", absent(why)))
+        figure["classes"].append("aidc-figure")
+        self.set_source_info(figure)
+        self.add_name(figure)
+        return figure
 
 
 class ResultTable(EvidenceDirective):
@@ -114,6 +130,8 @@ class ResultTable(EvidenceDirective):
         found = self.artefact(name)
         if found is None:
             return []
+        if isinstance(found, str):
+            return [self._absent(found)]
         path, entry = found
         table = tables.from_csv(path)
         table["classes"] += self.options.get("class", [])
@@ -124,6 +142,15 @@ class ResultTable(EvidenceDirective):
         self.set_source_info(table)
         self.add_name(table)
         return [table]
+
+    def _absent(self, why: str) -> nodes.Node:
+        """Return a table of one line, numbered if the whole one is, so that references hold."""
+        shown: nodes.Element = nodes.paragraph("", "", absent(why))
+        if self.content:
+            shown = nodes.table("", nodes.title("", "", absent(why)), classes=["aidc-table"])
+        self.set_source_info(shown)
+        self.add_name(shown)
+        return shown
 
 
 class Claims(EvidenceDirective):

@@ -106,6 +106,11 @@ def number_link(
     return link(env, "num", number_id, content, f"{number_id}: {evidence_text(entry)}")
 
 
+def absent(why: str) -> nodes.Node:
+    """Return what stands in place of a result that the parameters of a run leave out."""
+    return nodes.inline("", why, classes=["aidc-absent"])
+
+
 def claim_link(env: BuildEnvironment, claim: Claim, *, with_unit: bool) -> nodes.Node:
     """Return a published figure as prose shows it, linked to its verdict."""
     text = published_text(claim) if with_unit else published_text(claim).removeprefix("about ")

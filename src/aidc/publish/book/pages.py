@@ -39,6 +39,7 @@ def check_shelf(app: Sphinx) -> None:
     try:
         _ = shelf.numbers, shelf.records, shelf.claims
         _ = shelf.variables, shelf.register, shelf.principles, shelf.symbols
+        _ = shelf.accepted.numbers, shelf.accepted.records
     except (InputError, OSError, ValueError, KeyError) as error:
         raise ConfigError(f"results and registries of the book: {error}") from error
 
@@ -78,7 +79,10 @@ def swap_notebook(app: Sphinx, docname: str, source: list[str]) -> None:
     domain.note_use("notebook", notebook)
     if domain.shelf.run is not None:
         path = domain.shelf.notebook_file(notebook)
-        if path is None:
+        absence = domain.shelf.absence(("notebook", notebook)) if path is None else ""
+        if absence:
+            source[0] = _not_run(source[0], absence)
+        elif path is None:
             LOGGER.warning(
                 "the run %s holds no %s.ipynb; run the notebook first",
                 paths.display(domain.shelf.run),
@@ -154,6 +158,17 @@ def forget_after_warnings(app: Sphinx, error: Exception | None) -> None:
 def _notebook(docname: str) -> str | None:
     folder, _, name = docname.rpartition("/")
     return name if folder == NOTEBOOKS else None
+
+
+def _not_run(source: str, why: str) -> str:
+    """Return a notebook without what another run put out, and a line that says why."""
+    document = json.loads(source)
+    for cell in document["cells"]:
+        if cell["cell_type"] == "code":
+            cell |= {"outputs": [], "execution_count": None}
+    title, *rest = document["cells"]
+    line = {"cell_type": "markdown", "id": "not-run", "metadata": {}, "source": [why]}
+    return json.dumps(document | {"cells": [title, line, *rest]})
 
 
 def _warn_of_errors(docname: str, source: str) -> None:

@@ -10,7 +10,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
 from aidc.publish.book.domain import domain_of
-from aidc.publish.book.marks import claim_link, number_link, variable_link
+from aidc.publish.book.marks import absent, claim_link, number_link, variable_link
 
 LOGGER = logging.getLogger(__name__)
 
@@ -50,11 +50,13 @@ class NumberRole(_IdRole):
     """``{num}`ID` ``: a number of the run that the book is built from."""
 
     def run(self) -> Result:
-        """Return the number with its marks, or a warning for an unknown id."""
+        """Return the number with its marks, what explains its absence, or a warning."""
         number_id, with_unit = self.parts()
         domain = domain_of(self.env)
         domain.note_use("num", number_id)
         entry = domain.shelf.numbers.get(number_id)
+        if entry is None and (absence := domain.shelf.absence(("num", number_id))):
+            return [absent(absence)], []
         if entry is None:
             return self.unknown("number", number_id, domain.shelf.numbers)
         return [number_link(self.env, number_id, entry, with_unit=with_unit)], []

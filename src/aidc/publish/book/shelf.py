@@ -28,6 +28,10 @@ from aidc.publish.ledger import Number, Verdict
 NOTEBOOKS = "notebooks"
 """Folder of the notebook pages, relative to the root of the book."""
 
+NOT_COMPUTED = "(not computed with these parameters)"
+NOT_RUN = "(not part of this run)"
+"""What stands in place of a result that a run with other parameters lacks."""
+
 Key = tuple[str, str]
 """What a page can depend on: a kind ("num", "result", ...) and a name within it."""
 
@@ -58,6 +62,11 @@ class Shelf:
     def results(self) -> Path:
         """Folder with one folder of results a notebook."""
         return (self.run or self.source / "book") / "results"
+
+    @cached_property
+    def accepted(self) -> Shelf:
+        """What is committed: the results of the default run."""
+        return Shelf(self.source)
 
     @property
     def registry(self) -> Path:
@@ -130,6 +139,37 @@ class Shelf:
         path = self.run / f"{notebook}.ipynb"
         return path if path.is_file() else None
 
+    def absence(self, key: Key) -> str:
+        """Return why this run may lack a result that the default run has; "" if it may not.
+
+        A parameter can leave a number, a figure or a table out. With the parameters of
+        the default run nothing may be missing, and an id that the default run lacks too
+        is a mistake in the page.
+        """
+        notebook = self.accepted.publisher(key)
+        if notebook is None or not self.other_parameters(*self.accepted.records):
+            return ""
+        if notebook not in self.records:
+            return NOT_RUN
+        return NOT_COMPUTED if self.other_parameters(notebook) else ""
+
+    def publisher(self, key: Key) -> str | None:
+        """Return the notebook that published a number or an artefact, or is the one named."""
+        kind, name = key
+        if kind == "num":
+            return self.numbers[name]["notebook"] if name in self.numbers else None
+        if kind == "result":
+            return name.partition("/")[0] if name in self.artefacts else None
+        return name if name in self.records else None
+
+    def other_parameters(self, *notebooks: str) -> bool:
+        """Return whether one of these notebooks ran with parameters other than the default."""
+        return any(
+            self.records[name]["parameters"] != self.accepted.records[name]["parameters"]
+            for name in notebooks
+            if name in self.records and name in self.accepted.records
+        )
+
     def verdicts(self, section: str) -> list[Verdict]:
         """Return the verdicts on a section's claims; ``""`` stands for all sections."""
         chosen = [claim for claim in self.claims.values() if section in ("", claim.section)]
@@ -178,6 +218,8 @@ class Shelf:
         elif kind == "input-map" and (register := self.register):
             # Not the carrier itself: a set within it has no order that lasts.
             content += [repr(register.works), repr(register.sources), repr(register.variables)]
+        if kind in ("num", "result", "notebook") and self.publisher(key) is None:
+            content.append(self.absence(key))
         text = json.dumps(content, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from aidc import catalog, paths
-from aidc.catalog import check_trace_name, open_trace
+from aidc import paths
+from aidc.catalog import trace as catalog
+from aidc.catalog.trace import check_trace_name, open_trace
 from aidc.evidence import Evidence, InputError, Layer, Provenance, evidence_of
 from aidc.evidence.registry import Source
 from aidc.standin import trace as standin
@@ -182,3 +185,11 @@ def test_real_files_given_by_path_are_unverified(real_data: Path, name: str, dia
     assert evidence is not None
     assert evidence.provenance is Provenance.UNVERIFIED
     assert next(iter(evidence.inputs)).startswith(f"file:{dialect}:")
+
+
+def test_who_opens_traces_only_loads_nothing_of_power() -> None:
+    script = "import sys, aidc.catalog.trace, aidc.settings.task_pool; print(*sys.modules)"
+    command = [sys.executable, "-c", script]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert "aidc.observed.trace" in loaded
+    assert [name for name in loaded if name.startswith("aidc.") and "power" in name] == []

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aidc import catalog, paths
-from aidc.catalog import check_power_name, open_power
+from aidc import paths
+from aidc.catalog import power as catalog
+from aidc.catalog.power import check_power_name, open_power
 from aidc.evidence import Evidence, InputError, Layer, Provenance
 from aidc.evidence.registry import Source, load_sources
 from aidc.observed.power import Domain
