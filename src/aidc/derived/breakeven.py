@@ -14,7 +14,7 @@ from aidc.constructed.setting import declared, number
 from aidc.constructed.technology import CostWeights
 from aidc.derived.case import StorageCase
 from aidc.derived.envelope import least_cost, size
-from aidc.derived.frontier import corners
+from aidc.derived.frontier import Point, corners
 from aidc.derived.plan import StoragePlan
 from aidc.derived.solver import HIGHS, Solver, SolverRun, Stopwatch
 from aidc.derived.stage import Solution
@@ -100,24 +100,45 @@ def break_even(
         If a case has two technologies, no storage is needed (nothing to compare), or
         energy has no weight where only energy is scaled.
     """
-    watch = Stopwatch()
     if scaling not in (SYSTEM, ENERGY):
         raise InputError(f"scaling: found {scaling!r}, expected 'system' or 'energy'")
-    if scaling == ENERGY and weights.energy == 0:
-        raise InputError("weight_energy: found 0, expected above 0 where only energy is scaled")
     if len(challenger.technologies) != 1 or len(reference.technologies) != 1:
         raise InputError("break-even: expected one technology on each side; see hybrid()")
-    known = least_cost(reference, (weights,), solver)
+    sides = Side.of(challenger, weights, solver), Side.of(reference, weights, solver)
+    return parity(*sides, weights, scaling, solver)
+
+
+@dataclass(frozen=True)
+class Side:
+    """What a technology needs at the reference's weights, and at both ends of its frontier."""
+
+    case: StorageCase
+    found: Solution
+    ends: tuple[Point, Point]
+
+    @classmethod
+    def of(cls, case: StorageCase, weights: CostWeights, solver: Solver) -> Side:
+        """Solve a case of one technology."""
+        return cls(case, least_cost(case, (weights,), solver), corners(case, solver))
+
+
+def parity(
+    challenger: Side, reference: Side, weights: CostWeights, scaling: str, solver: Solver
+) -> BreakEven:
+    """Return the relative cost of two sides that are solved: `break_even`."""
+    watch, known = Stopwatch(), reference.found
+    if scaling == ENERGY and weights.energy == 0:
+        raise InputError("weight_energy: found 0, expected above 0 where only energy is scaled")
     if known.cost <= CLOSE:
         raise InputError(
             "break-even: found no storage needed in this case, expected some; "
             "lower the supply cap or the slack"
         )
     if scaling == SYSTEM:
-        found, programmes = least_cost(challenger, (weights,), solver), 2
+        found, programmes = challenger.found, 2
         ratio = known.cost / found.cost
     else:
-        ratio, found, programmes = _energy_only(challenger, known.cost, weights, solver)
+        ratio, found, programmes = _energy_only(challenger.case, known.cost, weights, solver)
     return BreakEven(
         ratio=ratio,
         scaling=scaling,
@@ -125,9 +146,9 @@ def break_even(
         challenger_kwh=found.energy_kwh[0],
         reference_kw=known.power_kw[0],
         reference_kwh=known.energy_kwh[0],
-        challenger_regime=_regime(challenger, found),
-        reference_regime=_regime(reference, known),
-        identifiable=_one_vertex(challenger, reference, solver),
+        challenger_regime=_regime(challenger.case, found),
+        reference_regime=_regime(reference.case, known),
+        identifiable=_one_vertex(challenger.ends, reference.ends),
         programmes=programmes,
         run=watch.run(solver.name),
     )
@@ -159,9 +180,9 @@ def _regime(case: StorageCase, found: Solution) -> str:
     return "energy-limited"
 
 
-def _one_vertex(challenger: StorageCase, reference: StorageCase, solver: Solver) -> bool:
+def _one_vertex(challenger: tuple[Point, Point], reference: tuple[Point, Point]) -> bool:
     """Whether one vertex is the whole frontier of each, at the same power."""
-    points = [*corners(challenger, solver), *corners(reference, solver)]
+    points = [*challenger, *reference]
     powers = [power for power, _ in points]
     energies = [abs(points[0][1] - points[1][1]), abs(points[2][1] - points[3][1])]
     scale = CLOSE * max(1.0, *powers, *(energy for _, energy in points))

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from aidc.constructed.technology import TECHNOLOGY_SETTINGS, CostWeights, Technology
-from aidc.derived.breakeven import ENERGY, SYSTEM, Integration, break_even, hybrid
+from aidc.derived.breakeven import (
+    ENERGY,
+    SYSTEM,
+    BreakEven,
+    Integration,
+    Side,
+    hybrid,
+    parity,
+)
 from aidc.derived.case import StorageCase
 from aidc.derived.solver import HIGHS, Solver
 from aidc.evidence import Carrier, Layer, step
@@ -94,21 +102,20 @@ def break_even_scan(
     InputError
         If no storage is needed in a case, or none suffices.
     """
-    rows = [
-        _break_even_row(case, challenger, weights, scaling, solver)
-        for case in cases
-        for challenger in challengers
-        for scaling in (SYSTEM, ENERGY)
-    ]
+    rows = []
+    for case in cases:
+        reference = Side.of(case, weights, solver)
+        for challenger in challengers:
+            other = Side.of(replace(case, technologies=(challenger,)), weights, solver)
+            rows += [
+                _row(case, challenger, parity(other, reference, weights, scaling, solver))
+                for scaling in (SYSTEM, ENERGY)
+            ]
     return BreakEvenTable(frame=pd.DataFrame(rows))
 
 
-def _break_even_row(
-    case: StorageCase, challenger: Technology, weights: CostWeights, scaling: str, solver: Solver
-) -> dict[str, object]:
+def _row(case: StorageCase, challenger: Technology, found: BreakEven) -> dict[str, object]:
     (reference,) = case.technologies
-    other = replace(case, technologies=(challenger,))
-    found = break_even(other, case, weights, scaling, solver)
     return {
         "slack_min": case.slack_s / 60,
         "supply_cap_kw": float(case.cap_kw[0]),
