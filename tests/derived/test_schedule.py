@@ -16,7 +16,8 @@ NONE = StorageSize.of(0, 0)
 
 
 def malleable(case):
-    return schedule_row(case, certify(case, operate(case, NONE)), MALLEABLE)
+    envelope = operate(case, NONE)
+    return schedule_row(case, envelope, certify(case, envelope), MALLEABLE)
 
 
 def test_lost_work_makes_no_served_work_late(job_case):
@@ -52,7 +53,7 @@ def test_one_job_that_loses_its_second_hour(job_case):
 @pytest.mark.parametrize("rule", [ON_OFF, RIGID])
 def test_where_nothing_is_served_no_delay_is_evaluable(job_case, rule):
     case = job_case(ROWS, hours=24, slack_h=1, cap=10)
-    row = schedule_row(case, operate_jobs(case, NONE, rule), rule)
+    row = schedule_row(case, operate(case, NONE), operate_jobs(case, NONE, rule), rule)
     assert row.unserved_share == pytest.approx(1)
     assert np.isnan(row.delay_h).all()
     frame = schedule_table((row,)).frame

@@ -96,10 +96,13 @@ def test_only_what_was_asked_for_is_sized(job_case):
 def test_delays_of_served_work_stay_within_the_slack(job_case):
     case = job_case([(0, 1, 10)] * 10, hours=24, slack_h=1, cap=40)
     short = StorageSize.of(5, 10)
-    fluid = schedule_row(case, operate(case, short), ALL[0])
-    whole = schedule_row(case, operate_jobs(case, short, ALL[1]), ALL[1])
+    least = operate(case, short)
+    fluid = schedule_row(case, least, least, ALL[0])
+    whole = schedule_row(case, least, operate_jobs(case, short, ALL[1]), ALL[1])
     table = schedule_table((fluid, whole)).frame.set_index("flexibility")
     assert table["unserved_kwh"].to_dict() == pytest.approx({"malleable": 10, "on_off": 20})
+    assert (table["unserved_least_kwh"] >= 10 - 1e-6).all()
+    assert (table["unserved_least_kwh"] <= table["unserved_kwh"] + 1e-6).all()
     assert table["missed_jobs"].to_dict() == {"malleable": 1, "on_off": 2}
     assert whole.unserved_share == pytest.approx(20 / job_kwh(case).sum())
     assert table["delay_of_served_h_max"].max() <= 1 + 1e-6

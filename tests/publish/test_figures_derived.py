@@ -61,12 +61,11 @@ def words(figure: Figure) -> str:
 
 
 def row_of(case: StorageCase, storage: StorageSize, rule: Flexibility) -> ScheduleRow:
+    envelope = operate(case, storage)
     found = (
-        certify(case, operate(case, storage))
-        if rule.rule == "malleable"
-        else operate_jobs(case, storage, rule)
+        certify(case, envelope) if rule.rule == "malleable" else operate_jobs(case, storage, rule)
     )
-    return schedule_row(case, found, rule)
+    return schedule_row(case, envelope, found, rule)
 
 
 def test_load_before_and_after(job_case: CaseMaker) -> None:

@@ -7,13 +7,15 @@ from aidc.evidence.scans import OPEN, load_scans
 from aidc.settings.break_even import BreakEvenScan
 from aidc.settings.data_fusion import DataFusion
 from aidc.settings.evidence_framework import EvidenceFramework
-from aidc.settings.fields import registered_levels
+from aidc.settings.fields import registered, registered_levels
 from aidc.settings.replay import ReplaySettings
 from aidc.settings.storage_sizing import StorageSizing
 from aidc.settings.task_schedule import TaskSchedule
 
 SCANS = load_scans()
 ALL = (DataFusion, TaskSchedule, StorageSizing, BreakEvenScan)
+# Their pages say why.
+OTHER_LEVELS = {(BreakEvenScan, "jobs")}
 PAIRS = [(settings, name) for settings in ALL for name in settings.model_fields]
 
 
@@ -32,6 +34,9 @@ def test_a_default_is_the_registered_one_or_some_of_its_levels(
     assert settings.unit(name) == scan.unit
     if isinstance(value, tuple) and value:
         assert set(value) <= set(scan.levels)
+    elif (settings, name) in OTHER_LEVELS:
+        assert scan.default != value
+        assert value in scan.levels
     else:
         assert (OPEN if value in (None, ()) else value) == scan.default
 
@@ -39,7 +44,10 @@ def test_a_default_is_the_registered_one_or_some_of_its_levels(
 def test_all_notebooks_study_the_same_load() -> None:
     shared = set(ReplaySettings.model_fields) - {"slack_min", "supply_cap_share"}
     assert {"jobs", "start", "days", "step_min", "site_overhead", "power"} <= shared
-    loads = [settings().model_dump(include=shared) for settings in ALL]
+    loads = [
+        settings().model_dump(include=shared - {name for _, name in OTHER_LEVELS})
+        for settings in ALL
+    ]
     assert all(load == loads[0] for load in loads)
 
 
@@ -66,3 +74,5 @@ def test_no_fleet_is_said_by_none_or_zero(settings: type[ReplaySettings], given:
 def test_only_registered_levels_can_be_a_default() -> None:
     with pytest.raises(InputError, match=r"'slack_min': found no level 45, expected one of 0.0"):
         registered_levels("slack_min", 45)
+    with pytest.raises(InputError, match="'jobs': found no level 'some'"):
+        registered("jobs", level="some")

@@ -37,7 +37,7 @@ MALLEABLE, ON_OFF, RIGID = "malleable", "on_off", "rigid"
 FLEXIBILITIES = (MALLEABLE, ON_OFF, RIGID)
 WHOLE = 1e-6
 # Most rounds of relaxing and deciding, and by what share one more has to be able to gain.
-ROUNDS = 4
+ROUNDS = 6
 WORTH_A_ROUND = 1e-3
 
 
@@ -316,8 +316,10 @@ def _whole(
             cut_off |= search.cut_off
         if cost < best:
             best, found = cost, np.round(columns[first:])
-        decided = np.flatnonzero(open_columns)
-        model.fix(first + decided, np.round(columns[first + decided]))
+        chosen = np.round(columns[first:])
+        lost = np.isin(units.job, units.job[np.isinf(units.end) & (chosen > 0)])
+        decided = np.flatnonzero(open_columns & ~lost)
+        model.fix(first + decided, chosen[decided])
         try:
             least, columns = model.solve()
         except Infeasible:

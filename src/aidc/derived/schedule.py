@@ -33,12 +33,15 @@ class ScheduleRow(Carrier):
         job's end; one that is served in part has no end, and its work is not counted.
     unserved_share : float
         Share of all work that is not served.
+    unserved_least_kwh : float
+        No schedule of the class leaves less.
     """
 
     flexibility: str
     plan: StoragePlan
     delay_h: Floats
     unserved_share: float
+    unserved_least_kwh: float
 
     def quantile_h(self, share: float) -> float:
         """Return the delay that a share of the served work does not exceed, h."""
@@ -47,17 +50,25 @@ class ScheduleRow(Carrier):
 
 @step(Layer.DERIVED)
 def schedule_row(
-    case: StorageCase, found: StoragePlan | JobBounds, flexibility: Flexibility
+    case: StorageCase, least: StoragePlan, found: StoragePlan | JobBounds, flexibility: Flexibility
 ) -> ScheduleRow:
-    """Return a class's plan (of bounds: the schedule that was found) with its delays."""
+    """Return a class's plan (of bounds: the schedule that was found) with its delays.
+
+    Parameters
+    ----------
+    least : StoragePlan
+        The envelope beside the same storage: it bounds every class.
+    """
     plan = found.feasible if isinstance(found, JobBounds) else found
     share = plan.unserved_kwh / case.horizon.work_kwh
+    bound = max(least.unserved_kwh, found.lower.cost if isinstance(found, JobBounds) else 0.0)
     late = _job_delays(case, found) if isinstance(found, JobBounds) else None
     return ScheduleRow(
         flexibility=flexibility.rule,
         plan=plan,
         delay_h=delay_quantiles(case, plan.dispatch, SHARES) if late is None else late,
         unserved_share=share if share > ROUND_OFF else 0.0,
+        unserved_least_kwh=bound if bound > ROUND_OFF * case.horizon.work_kwh else 0.0,
     )
 
 
@@ -80,8 +91,9 @@ class ScheduleTable(Carrier):
     Attributes
     ----------
     frame : DataFrame
-        One row a class: ``flexibility``, ``unserved_kwh``, ``unserved_share`` (of all
-        work), ``missed_jobs``, ``peak_load_kw``, ``peak_supply_kw``,
+        One row a class: ``flexibility``, ``unserved_least_kwh`` (no schedule leaves less),
+        ``unserved_kwh`` (of the schedule that was found), ``unserved_share`` (of all work),
+        ``missed_jobs``, ``peak_load_kw``, ``peak_supply_kw``,
         ``delay_of_served_h_p50``, ``delay_of_served_h_p95``, ``delay_of_served_h_max``
         (NaN if nothing is served), ``throughput_kwh``, ``equivalent_full_cycles``.
     """
@@ -95,6 +107,7 @@ def schedule_table(rows: tuple[ScheduleRow, ...]) -> ScheduleTable:
     frame = pd.DataFrame(
         {
             "flexibility": row.flexibility,
+            "unserved_least_kwh": round(row.unserved_least_kwh, 6),
             "unserved_kwh": round(row.plan.unserved_kwh, 6),
             "unserved_share": row.unserved_share,
             "missed_jobs": row.plan.missed_jobs,

@@ -30,6 +30,17 @@ class BreakEvenScan(StorageSettings):
     notebook: ClassVar[str] = "A3_break_even"
     section: ClassVar[str] = "A.3"
 
+    # Its peaks are short, so that power counts beside energy.
+    jobs: Literal["pool", "all_started"] = registered(
+        "jobs",
+        "pool (completed, by the paper's rules) or all_started (whatever became of them)",
+        level="pool",
+    )
+    supply_cap_share: tuple[Positive, ...] = registered_levels(
+        "supply_cap_share",
+        0.6,
+        description="supply caps as shares of the peak load without slack, one case each",
+    )
     slack_min: tuple[Minutes, ...] = registered_levels(
         "slack_min",
         *(0, 60),

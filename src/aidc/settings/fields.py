@@ -28,7 +28,12 @@ def scans() -> dict[str, Scan]:
 
 
 def registered(
-    key: str, description: str | None = None, *, listed: bool = False, **constraints: Any
+    key: str,
+    description: str | None = None,
+    *,
+    level: str | None = None,
+    listed: bool = False,
+    **constraints: Any,
 ) -> Any:
     """Return a field with the default and the unit of a registered setting.
 
@@ -38,12 +43,16 @@ def registered(
         Of the entry; the parameter itself may have another name.
     description : str, optional
         The entry's name if not given.
+    level : str, optional
+        A level that takes the place of the default; the notebook's page says why.
     listed : bool
         Whether the parameter takes a list, and the default is one of a single value.
     **constraints
         As for `pydantic.Field`.
     """
     scan = scans()[key]
+    if level is not None:
+        return _field(scan, _known(scan, level)[0], description, constraints)
     given = () if scan.default == OPEN else (scan.default,)
     default = given if listed else (*given, None)[0]
     return _field(scan, default, description, constraints)
@@ -60,14 +69,18 @@ def registered_levels(
         If a value is no level of the entry.
     """
     scan = scans()[key]
+    default = tuple(level for level in _known(scan, *levels) or scan.levels if level != OPEN)
+    return _field(scan, default, description, constraints)
+
+
+def _known(scan: Scan, *levels: float | str) -> tuple[float | str, ...]:
     for level in levels:
         if level not in scan.levels:
             raise InputError(
-                f"scans.yml, entry {key!r}: found no level {level!r}, expected one of "
+                f"scans.yml, entry {scan.key!r}: found no level {level!r}, expected one of "
                 f"{', '.join(str(known) for known in scan.levels)}"
             )
-    default = tuple(level for level in levels or scan.levels if level != OPEN)
-    return _field(scan, default, description, constraints)
+    return levels
 
 
 def _field(scan: Scan, default: Any, description: str | None, constraints: dict[str, Any]) -> Any:
