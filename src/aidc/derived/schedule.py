@@ -111,13 +111,13 @@ def schedule_table(rows: tuple[ScheduleRow, ...]) -> ScheduleTable:
             "unserved_kwh": round(row.plan.unserved_kwh, 6),
             "unserved_share": row.unserved_share,
             "missed_jobs": row.plan.missed_jobs,
-            "peak_load_kw": float(row.plan.dispatch.load_kw.max()),
-            "peak_supply_kw": float(row.plan.dispatch.supply_kw.max()),
+            "peak_load_kw": round(float(row.plan.dispatch.load_kw.max()), 6),
+            "peak_supply_kw": round(float(row.plan.dispatch.supply_kw.max()), 6),
             "delay_of_served_h_p50": row.quantile_h(0.5),
             "delay_of_served_h_p95": row.quantile_h(0.95),
             "delay_of_served_h_max": row.quantile_h(1.0),
-            "throughput_kwh": row.plan.throughput_kwh,
-            "equivalent_full_cycles": row.plan.cycles[0],
+            "throughput_kwh": round(row.plan.throughput_kwh, 6),
+            "equivalent_full_cycles": round(row.plan.cycles[0], 6),
         }
         for row in rows
     )

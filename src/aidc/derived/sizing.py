@@ -270,8 +270,12 @@ def _cost_rows(sizing: Sizing) -> Iterator[dict[str, object]]:
             "flexibility": rule,
             "lower_cost": round(lower, 6),
             "upper_cost": round(upper.cost, 6) if proven else math.nan,
-            "gap": max(0.0, upper.cost - lower) / (upper.cost or 1.0) if proven else math.nan,
+            "gap": _gap(lower, upper.cost) if proven else math.nan,
         }
+
+
+def _gap(lower: float, upper: float) -> float:
+    return round(max(0.0, upper - lower) / upper, 4) if upper > 0 else 0.0
 
 
 def _row(sizing: Sizing, name: str, bound: Bound) -> tuple[object, ...]:

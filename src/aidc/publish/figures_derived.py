@@ -40,6 +40,7 @@ _STORE_IN = 1.3  # height of the panel below a load
 _ENTRY_IN = 0.25  # height of a further entry in a legend
 _VISIBLE = 1e-3  # relative difference below which two lines are one to a reader
 
+NOTHING_KWH = 1e-6
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
 CLASSES = {
     "malleable": "malleable jobs",
@@ -83,7 +84,9 @@ def load_before_after(case: StorageCase, row: ScheduleRow) -> Figure:
     usable = dispatch.usable_kwh.sum(axis=0)
     store.fill_between(edges, usable, color=GREEN, alpha=0.35)
     store.plot(edges, usable, color=GREEN, linewidth=1.2)
-    store.set_ylim(0, 1.05 * max(_window_kwh(case, row), float(usable.max())) or 1.0)
+    # Round-off of the solver is no stored energy.
+    most = max(_window_kwh(case, row), float(usable.max()))
+    store.set_ylim(0, 1.05 * most if most > NOTHING_KWH else 1.0)
     store.set_ylabel("usable (kWh)")
     store.set_xlabel("local time of the trace")
     for panel in (axes, store):
