@@ -8,55 +8,27 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import papermill
 import pytest
 
 from aidc import paths
+from tests.notebooks.hand_made import execute
 
-HEADER = (
-    "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,"
-    "duration,queue,gpu_time"
-)
 SHOWN = re.compile(r"\{num\}`([^`|]+)")
 ARTEFACT = re.compile(r"\{result-(?:figure|table)\} (\S+)")
-COMMON = {
-    "start": "2023-03-01", "days": 1, "step_min": 60, "site_overhead": 1, "supply_cap_kw": [100],
-}  # fmt: skip
 pytestmark = pytest.mark.slow
 
 
 def run(notebook: str, page: str, folder: Path, **parameters: object) -> Mapping[str, Any]:
     """Run a notebook on three jobs of 1 kW a GPU; return its numbers and check its page."""
-    rows = []
-    for i, (hour, hours, gpus) in enumerate([(0, 2, 150), (4, 1, 110), (9, 1, 130)]):
-        begin, end = (f"2023-03-01 {hour + late:02d}:00:00+08:00" for late in (0, hours))
-        rows.append(
-            f"j{i},u,1,{gpus},1,Eval,COMPLETED,{begin},{begin},{end},{3600 * hours},0,"
-            f"{3600 * hours * gpus}"
-        )
-    trace, power = folder / "jobs.csv", folder / "power.csv"
-    trace.write_text("\n".join([HEADER, *rows, ""]))
-    power.write_text("time_s,power_w\n" + "".join(f"{10 * i},8000\n" for i in range(61)))
-    papermill.execute_notebook(
-        str(paths.NOTEBOOKS / f"{notebook}.ipynb"),
-        str(folder / "out.ipynb"),
-        parameters={
-            "trace": str(trace),
-            "power": str(power),
-            "results_dir": str(folder / "results"),
-            **COMMON,
-            **parameters,
-        },
-        kernel_name="python3",
-        progress_bar=False,
-        extra_arguments=["--log-level=ERROR"],
-    )
-    document = json.loads((folder / "results" / "numbers.json").read_text(encoding="utf-8"))
+    jobs = [(0, 2, 150), (4, 1, 110), (9, 1, 130)]
+    settings = {"step_min": 60, "supply_cap_kw": [100], **parameters}
+    results = execute(notebook, folder, jobs, **settings)
+    document = json.loads((results / "numbers.json").read_text(encoding="utf-8"))
     numbers: Mapping[str, Any] = document["numbers"]
     text = (paths.ROOT / "book" / page).read_text(encoding="utf-8")
     assert set(SHOWN.findall(text)) <= set(numbers)
     for name in ARTEFACT.findall(text):
-        assert (folder / "results" / name.removeprefix(f"{notebook}/")).is_file()
+        assert (results / name.removeprefix(f"{notebook}/")).is_file()
     return numbers
 
 

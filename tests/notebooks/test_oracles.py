@@ -3,64 +3,30 @@
 from pathlib import Path
 
 import pandas as pd
-import papermill
 import pytest
 
-from aidc import paths
+from tests.notebooks.hand_made import execute
 
-HEADER = (
-    "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,"
-    "duration,queue,gpu_time"
-)
 pytestmark = pytest.mark.slow
+IDEAL = {
+    "initial_soc": "full",
+    "eta_charge": 1,
+    "eta_discharge": 1,
+    "soc_min": 0,
+    "soc_max": 1,
+    "power_to_energy_per_h": None,
+}
 
 
-def execute(notebook: str, folder: Path, jobs: int, gpus: int, **parameters: object) -> Path:
-    """Run a notebook on jobs of one hour that are all submitted at midnight."""
-    begin, end = "2023-03-01 00:00:00+08:00", "2023-03-01 01:00:00+08:00"
-    rows = [
-        f"j{i},u,1,{gpus},1,Eval,COMPLETED,{begin},{begin},{end},3600,0,{3600 * gpus}"
-        for i in range(jobs)
-    ]
-    trace, power = folder / "jobs.csv", folder / "power.csv"
-    trace.write_text("\n".join([HEADER, *rows, ""]))
-    power.write_text("time_s,power_w\n" + "".join(f"{10 * i},8000\n" for i in range(61)))
-    papermill.execute_notebook(
-        str(paths.NOTEBOOKS / f"{notebook}.ipynb"),
-        str(folder / "out.ipynb"),
-        parameters={
-            "trace": str(trace),
-            "power": str(power),
-            "start": "2023-03-01",
-            "days": 1,
-            "initial_soc": "full",
-            "eta_charge": 1,
-            "eta_discharge": 1,
-            "soc_min": 0,
-            "soc_max": 1,
-            "power_to_energy_per_h": None,
-            "gpus_per_block": 8,
-            "site_overhead": 1,
-            "results_dir": str(folder / "results"),
-            **parameters,
-        },
-        kernel_name="python3",
-        progress_bar=False,
-        extra_arguments=["--log-level=ERROR"],
-    )
-    return folder / "results"
-
-
-def sizing(folder: Path, jobs: int, gpus: int, **parameters: object) -> pd.DataFrame:
+def sizing(folder: Path, jobs: list[tuple[int, int, int]], **parameters: object) -> pd.DataFrame:
     """Return the bounds of A2."""
-    frame = pd.read_csv(
-        execute("A2_storage_sizing", folder, jobs, gpus, **parameters) / "sizing.csv"
-    )
+    results = execute("A2_storage_sizing", folder, jobs, **IDEAL, **parameters)
+    frame = pd.read_csv(results / "sizing.csv")
     return frame.set_index(["slack_min", "bound"])[["power_kw", "energy_kwh"]]
 
 
 def test_o4_one_job(tmp_path: Path) -> None:
-    found = sizing(tmp_path, 1, 200, step_min=30, slack_min=[0, 30, 60], supply_cap_kw=[100])
+    found = sizing(tmp_path, [(0, 1, 200)], step_min=30, slack_min=[0, 30, 60], supply_cap_kw=[100])
     for slack_h in (0.0, 0.5, 1.0):
         energy = 100 - 100 * slack_h
         for bound in ("closed_form", "malleable_lower", "malleable_certified"):
@@ -72,7 +38,7 @@ def test_o4_one_job(tmp_path: Path) -> None:
 
 
 def test_o5_ten_jobs(tmp_path: Path) -> None:
-    found = sizing(tmp_path, 10, 10, step_min=60, slack_min=[60], supply_cap_kw=[40])
+    found = sizing(tmp_path, [(0, 1, 10)] * 10, step_min=60, slack_min=[60], supply_cap_kw=[40])
     for bound in ("closed_form", "malleable_lower", "malleable_certified"):
         assert tuple(found.loc[(60, bound)]) == pytest.approx((10, 20), abs=1e-3)
 
@@ -82,8 +48,8 @@ def test_o5_with_storage_that_is_too_small(tmp_path: Path) -> None:
     results = execute(
         "A1_task_schedule",
         tmp_path,
-        10,
-        10,
+        [(0, 1, 10)] * 10,
+        **IDEAL,
         step_min=60,
         slack_min=[60],
         supply_cap_kw=[40],

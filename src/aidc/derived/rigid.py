@@ -298,29 +298,21 @@ def _whole(
     beside split jobs; it relaxes again and goes on from there.
     """
     first, watch = Columns(case.horizon.active).units, Stopwatch()
-    best, found, split, cut_off = math.inf, None, 0, False
-    cost, columns = model.cost, model.columns
-    for turn in range(ROUNDS):
-        open_columns = _split_columns(units, columns[first:])
-        if turn == 0:
-            split = int(np.unique(units.job[open_columns]).size)
-        if open_columns.any():
-            search = Highs(arrays, seed)
-            kept = np.flatnonzero(~open_columns)
-            search.fix(first + kept, np.round(columns[first + kept]))
-            search.make_whole(first + np.flatnonzero(open_columns))
-            try:
-                cost, columns = search.solve(within_s=max(limit_s - watch.seconds, 0.0))
-            except Infeasible:
-                break
-            cut_off |= search.cut_off
-        if cost < best:
-            best, found = cost, np.round(columns[first:])
-        chosen = np.round(columns[first:])
-        lost = np.isin(units.job, units.job[np.isinf(units.end) & (chosen > 0)])
-        decided = np.flatnonzero(open_columns & ~lost)
-        model.fix(first + decided, chosen[decided])
+    least, columns = model.cost, model.columns
+    split_jobs = np.unique(units.job[_split_columns(units, columns[first:])]).size
+    best, found, cut_off = math.inf, None, False
+    for _ in range(ROUNDS):
+        split = _split_columns(units, columns[first:])
         try:
+            search = _search(arrays, seed, first, split, columns, limit_s - watch.seconds)
+            cut_off |= search.cut_off
+            chosen = np.round(search.columns[first:])
+            if search.cost < best:
+                best, found = search.cost, chosen
+            # A job that was given up is let go as well: there may be room for it yet.
+            lost = np.isin(units.job, units.job[np.isinf(units.end) & (chosen > 0)])
+            decided = np.flatnonzero(split & ~lost)
+            model.fix(first + decided, chosen[decided])
             least, columns = model.solve()
         except Infeasible:
             break
@@ -328,7 +320,21 @@ def _whole(
             break
     if found is None:
         raise explain(case, Ceilings(), HIGHS)
-    return _Schedule(found, split, cut_off)
+    return _Schedule(found, int(split_jobs), cut_off)
+
+
+def _search(
+    arrays: Arrays, seed: int, first: int, split: Flags, columns: Floats, limit_s: float
+) -> Highs:
+    """Decide the split jobs beside all others as they are; return the solved model."""
+    search, kept = Highs(arrays, seed), np.flatnonzero(~split)
+    search.fix(first + kept, np.round(columns[first + kept]))
+    if split.any():
+        search.make_whole(first + np.flatnonzero(split))
+        search.solve(within_s=max(limit_s, 0.0))
+    else:
+        search.solve()
+    return search
 
 
 def _split_columns(units: Units, share: Floats) -> Flags:

@@ -195,11 +195,17 @@ def _carry_over(bounds: dict[str, Bound], shorter: Sizing | None) -> None:
     for name in ("rigid_feasible", "on_off_feasible", "malleable_certified"):
         if name not in bounds:
             continue
-        known = [bounds[name], stricter, shorter.bounds.get(name) if shorter else None]
+        own = bounds[name]
+        known = [own, stricter, shorter.bounds.get(name) if shorter else None]
         whole = [bound for bound in known if bound is not None and bound.missed_jobs == 0]
-        if whole:
-            # The first of equals: its own schedule rather than another's.
-            bounds[name] = stricter = min(whole, key=lambda bound: bound.cost)
+        if not whole:
+            continue
+        # The first of equals: its own schedule rather than another's.
+        stricter = min(whole, key=lambda bound: bound.cost)
+        if stricter is not own:
+            # What was the least elsewhere is only known to suffice here.
+            stricter = replace(stricter, run=replace(stricter.run, status="feasible"))
+        bounds[name] = stricter
 
 
 def closed_bound(case: StorageCase, weights: CostWeights) -> Bound:
