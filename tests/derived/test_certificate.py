@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from aidc.constructed.limits import Reserve
 from aidc.constructed.technology import CostWeights, Technology
 from aidc.derived import certificate
 from aidc.derived.certificate import assign, certify, earliest, room_kw
@@ -51,12 +52,15 @@ def test_without_the_job_by_job_model_least_delay_and_inflation_are_tried(drawn,
 def test_the_earliest_schedule_is_ahead_of_the_plan_and_within_its_limits(drawn):
     case = drawn(120.0)
     plan = size(case, EVEN)
-    serve = earliest(case, plan.dispatch)
+    serve = earliest(case, plan.dispatch, plan.power_kw)
     done = np.cumsum(serve) * case.horizon.step_h
     planned = np.cumsum(plan.dispatch.serve_kw) * case.horizon.step_h
     assert np.all(done >= planned - 1e-6)
     assert done[-1] == pytest.approx(planned[-1], rel=1e-9)
-    assert np.all(serve <= np.maximum(room_kw(case, plan.dispatch), plan.dispatch.serve_kw) + 1e-9)
+    assert np.all(
+        serve
+        <= np.maximum(room_kw(case, plan.dispatch, plan.power_kw), plan.dispatch.serve_kw) + 1e-9
+    )
     released = case.horizon.released_kwh[1 : case.horizon.active + 1]
     assert np.all(done <= released + 1e-6)
     assert done.sum() > planned.sum()
@@ -101,3 +105,20 @@ def test_single_classes_are_the_jobs(drawn):
     assert merged.low.sum() == pytest.approx(single.low.sum())
     assert merged.upper.size < single.upper.size
     assert replace(merged, cost=merged.cost).groups.shape[0] < single.groups.shape[0]
+
+
+@pytest.mark.parametrize("slack_min", [15.0, 60.0])
+@pytest.mark.parametrize("most", [0, certificate.MOST_JOB_COLUMNS])
+def test_a_certified_schedule_keeps_the_reserve(drawn, monkeypatch, slack_min, most):
+    """The storage has to carry the load that the jobs' schedule makes, not the envelope's."""
+    monkeypatch.setattr(certificate, "MOST_JOB_COLUMNS", most)
+    reserve = Reserve.of_minutes(15)
+    case = drawn(slack_min, reserve=reserve)
+    sure = certify(case, size(case, EVEN), weights=EVEN)
+    load = sure.dispatch.load_kw
+    assert sure.power_kw[0] >= load.max() - 1e-4
+    kept = case.technologies[0].eta_discharge * sure.dispatch.usable_kwh[0]
+    assert np.all(kept[:-1] >= 0.25 * load - 1e-3)
+    assert np.all(kept[1:] >= 0.25 * load - 1e-3)
+    if most:
+        assert sure.certified

@@ -92,7 +92,7 @@ def test_a_title_names_lost_work_before_any_peak(job_case: CaseMaker) -> None:
     case = job_case(ROWS, hours=24, slack_h=1, cap=90)
     figure = drawn.load_before_after(case, row_of(case, StorageSize.of(0, 0), RULES[1]))
     said = words(figure)
-    lost = said.index("rigid jobs lose 37.5\xa0% of their work; what is left peaks at 90\xa0kW")
+    lost = said.index("37.5\xa0% of their work; the schedule found peaks at 90\xa0kW")
     assert lost > said.index("If 60\xa0min are allowed")
     assert "instead of" not in said
     assert cut_off(figure) == []

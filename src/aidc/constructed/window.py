@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -87,6 +87,10 @@ class ReplayWindow(Carrier):
     def time(self, slot: int) -> pd.Timestamp:
         """Return the local time at which a slot begins (also beyond the window)."""
         return self.start + pd.Timedelta(seconds=slot * self.step_s)
+
+    def moved(self, days: int) -> ReplayWindow:
+        """Return a window of the same length that begins some days later, or earlier."""
+        return replace(self, start=self.start + pd.Timedelta(days=days))
 
     def seconds(self, times: pd.Series[pd.Timestamp]) -> npt.NDArray[np.float64]:
         """Return times in s since the start of the window, NaN where missing."""

@@ -131,8 +131,9 @@ def parity(
         raise InputError("weight_energy: found 0, expected above 0 where only energy is scaled")
     if known.cost <= CLOSE:
         raise InputError(
-            "break-even: found no storage needed in this case, expected some; "
-            "lower the supply cap or the slack"
+            f"break-even: found no storage needed with slack_min {reference.case.slack_s / 60:g} "
+            f"at a cap of {reference.case.cap_kw[0]:g} kW, expected some; lower the supply cap or "
+            "the slack"
         )
     if scaling == SYSTEM:
         found, programmes = challenger.found, 2

@@ -85,16 +85,36 @@ class Assignment:
         return float(self.lacking_kwh.sum())
 
 
-def room_kw(case: StorageCase, dispatch: Dispatch) -> Floats:
-    """Return the power that cap, fleet and storage leave to jobs, shape (slots,)."""
+def room_kw(case: StorageCase, dispatch: Dispatch, power_kw: tuple[float, ...]) -> Floats:
+    """Return the power that limits and storage leave to jobs, shape (slots,).
+
+    Parameters
+    ----------
+    dispatch : Dispatch
+        Its charge and discharge are kept.
+    power_kw : tuple of float
+        Power of the storage: a reserve asks for it.
+    """
     active = case.horizon.active
     exchange = (dispatch.charge_kw - dispatch.discharge_kw).sum(axis=0)
     room = case.cap_kw[:active] - case.horizon.idle_kw - exchange
+    if case.reserve.required:
+        room = np.minimum(room, _reserved_kw(case, dispatch, sum(power_kw)))
     clipped: Floats = np.clip(room, 0.0, case.horizon.fleet_kw)
     return clipped
 
 
-def earliest(case: StorageCase, dispatch: Dispatch) -> Floats:
+def _reserved_kw(case: StorageCase, dispatch: Dispatch, power_kw: float) -> Floats:
+    """Return the running load that the storage could carry for the time of the reserve."""
+    reserve = case.reserve
+    delivered = np.array([one.eta_discharge for one in case.technologies])
+    kept = delivered @ dispatch.usable_kwh
+    carried = np.minimum(np.minimum(kept[:-1], kept[1:]) / reserve.hours, power_kw)
+    loads: Floats = carried / reserve.share - case.horizon.idle_kw
+    return loads
+
+
+def earliest(case: StorageCase, dispatch: Dispatch, power_kw: tuple[float, ...]) -> Floats:
     """Return the schedule of least total delay beside a fixed charge and discharge.
 
     The schedules that keep all limits are closed under the maximum of their cumulative
@@ -109,7 +129,7 @@ def earliest(case: StorageCase, dispatch: Dispatch) -> Floats:
     horizon, active = case.horizon, case.horizon.active
     exchange = (dispatch.charge_kw - dispatch.discharge_kw).sum(axis=0)
     # What the plan itself does is allowed: it may exceed a limit by the solver's round-off.
-    most = np.minimum(horizon.rate_kw[:active], room_kw(case, dispatch))
+    most = np.minimum(horizon.rate_kw[:active], room_kw(case, dispatch, power_kw))
     most = np.maximum(most, dispatch.serve_kw) * horizon.step_h + dispatch.dropped_kwh
     least = np.maximum(-exchange - horizon.idle_kw, 0.0)
     least = np.minimum(least, dispatch.serve_kw) * horizon.step_h + dispatch.dropped_kwh
@@ -276,8 +296,8 @@ def _attempts(
 ) -> Iterator[_Attempt]:
     """Yield what is tried, from what is at hand to what takes longest."""
     power, energy = _size_of(plan)
-    yield _Attempt(power, energy, assign(case, earliest(case, plan.dispatch)))
-    yield _Attempt(power, energy, assign(case, room_kw(case, plan.dispatch)))
+    yield _Attempt(power, energy, assign(case, earliest(case, plan.dispatch, power)))
+    yield _Attempt(power, energy, assign(case, room_kw(case, plan.dispatch, power)))
     if len(case.technologies) == 1 and job_columns(case) <= MOST_JOB_COLUMNS:
         units = classes(case, single=True, skippable=True)
         built = StorageSize(
@@ -289,8 +309,8 @@ def _attempts(
             yield _by_jobs(case, assemble(case, units, weights[0], None), None, solver.seed)
         return
     for inflation in (0.0, *INFLATIONS) if weights is not None else (0.0,):
-        room = room_kw(case, _least_delay(case, plan, inflation, solver))
         more = (widened(power, inflation), widened(energy, inflation))
+        room = room_kw(case, _least_delay(case, plan, inflation, solver), more[0])
         yield _Attempt(*more, assign(case, room), inflated=inflation > 0)
 
 
@@ -302,9 +322,9 @@ def _by_jobs(
 ) -> _Attempt:
     """Decide all jobs one by one, beside storage that stands or is sized with them."""
     _, columns = Highs(arrays, seed).solve()
-    sized = (float(columns[0]),), (float(columns[1]),)
-    found = assign(case, room_kw(case, dispatch_of(case, columns)))
-    return _Attempt(*(storage or sized), found)
+    power, energy = storage or ((float(columns[0]),), (float(columns[1]),))
+    room = room_kw(case, dispatch_of(case, columns), widened(power, ROUND_OFF))
+    return _Attempt(power, energy, assign(case, room))
 
 
 def _least_delay(

@@ -33,7 +33,7 @@ class ScheduleRow(Carrier):
         job's end; one that is served in part has no end, and its work is not counted.
     unserved_share : float
         Share of all work that is not served.
-    unserved_least_kwh : float
+    unserved_least_kwh, unserved_least_share : float
         No schedule of the class leaves less.
     """
 
@@ -42,6 +42,7 @@ class ScheduleRow(Carrier):
     delay_h: Floats
     unserved_share: float
     unserved_least_kwh: float
+    unserved_least_share: float
 
     def quantile_h(self, share: float) -> float:
         """Return the delay that a share of the served work does not exceed, h."""
@@ -62,13 +63,15 @@ def schedule_row(
     plan = found.feasible if isinstance(found, JobBounds) else found
     share = plan.unserved_kwh / case.horizon.work_kwh
     bound = max(least.unserved_kwh, found.lower.cost if isinstance(found, JobBounds) else 0.0)
+    bound = bound if bound > ROUND_OFF * case.horizon.work_kwh else 0.0
     late = _job_delays(case, found) if isinstance(found, JobBounds) else None
     return ScheduleRow(
         flexibility=flexibility.rule,
         plan=plan,
         delay_h=delay_quantiles(case, plan.dispatch, SHARES) if late is None else late,
         unserved_share=share if share > ROUND_OFF else 0.0,
-        unserved_least_kwh=bound if bound > ROUND_OFF * case.horizon.work_kwh else 0.0,
+        unserved_least_kwh=bound,
+        unserved_least_share=bound / case.horizon.work_kwh,
     )
 
 
@@ -92,8 +95,9 @@ class ScheduleTable(Carrier):
     ----------
     frame : DataFrame
         One row a class: ``flexibility``, ``unserved_least_kwh`` (no schedule leaves less),
-        ``unserved_kwh`` (of the schedule that was found), ``unserved_share`` (of all work),
-        ``missed_jobs``, ``peak_load_kw``, ``peak_supply_kw``,
+        ``unserved_kwh`` (of the schedule that was found), ``unserved_least_share`` and
+        ``unserved_share`` (the same, of all work), ``missed_jobs``, ``peak_load_kw``,
+        ``peak_supply_kw``,
         ``delay_of_served_h_p50``, ``delay_of_served_h_p95``, ``delay_of_served_h_max``
         (NaN if nothing is served), ``throughput_kwh``, ``equivalent_full_cycles``.
     """
@@ -109,13 +113,14 @@ def schedule_table(rows: tuple[ScheduleRow, ...]) -> ScheduleTable:
             "flexibility": row.flexibility,
             "unserved_least_kwh": round(row.unserved_least_kwh, 6),
             "unserved_kwh": round(row.plan.unserved_kwh, 6),
-            "unserved_share": row.unserved_share,
+            "unserved_least_share": round(row.unserved_least_share, 9),
+            "unserved_share": round(row.unserved_share, 9),
             "missed_jobs": row.plan.missed_jobs,
             "peak_load_kw": round(float(row.plan.dispatch.load_kw.max()), 6),
             "peak_supply_kw": round(float(row.plan.dispatch.supply_kw.max()), 6),
-            "delay_of_served_h_p50": row.quantile_h(0.5),
-            "delay_of_served_h_p95": row.quantile_h(0.95),
-            "delay_of_served_h_max": row.quantile_h(1.0),
+            "delay_of_served_h_p50": round(row.quantile_h(0.5), 6),
+            "delay_of_served_h_p95": round(row.quantile_h(0.95), 6),
+            "delay_of_served_h_max": round(row.quantile_h(1.0), 6),
             "throughput_kwh": round(row.plan.throughput_kwh, 6),
             "equivalent_full_cycles": round(row.plan.cycles[0], 6),
         }

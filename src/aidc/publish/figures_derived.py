@@ -87,7 +87,7 @@ def load_before_after(case: StorageCase, row: ScheduleRow) -> Figure:
     # Round-off of the solver is no stored energy.
     most = max(_window_kwh(case, row), float(usable.max()))
     store.set_ylim(0, 1.05 * most if most > NOTHING_KWH else 1.0)
-    store.set_ylabel("usable (kWh)")
+    store.set_ylabel("stored (kWh)")
     store.set_xlabel("local time of the trace")
     for panel in (axes, store):
         panel.margins(x=0)
@@ -122,9 +122,10 @@ def _load_title(case: StorageCase, row: ScheduleRow, before: Floats) -> str:
     if np.isnan(row.delay_h).all() and row.unserved_share >= 1 - ROUND_OFF:
         return f"{allowed} lose all of their work"
     if row.unserved_share > 0:
+        ends = [percent(share) for share in (row.unserved_least_share, row.unserved_share)]
         return (
-            f"{allowed} lose {percent(row.unserved_share)} of their work; "
-            f"what is left peaks at {after}{NBSP}kW"
+            f"{allowed} lose {' to '.join(dict.fromkeys(ends))} of their work; "
+            f"the schedule found peaks at {after}{NBSP}kW"
         )
     instead = ", as at submission" if after == earlier else f" instead of {earlier}{NBSP}kW"
     return f"{allowed} peak at {after}{NBSP}kW{instead}"
@@ -301,20 +302,17 @@ def hybrid_region(table: HybridTable) -> Figure:
     ratio, bearable = frame["cost_ratio"].to_numpy(), frame["bearable_share"].to_numpy()
     best, limits = int(np.argmax(bearable)), _limits(table.slack_min, table.supply_cap_kw)
     title = (
-        f"A hybrid costs least below the line: at most {percent(float(bearable[best]))} "
-        f"of integration cost, at a cost ratio of {ratio[best]:g} ({limits})"
+        f"A hybrid bears at most {percent(float(bearable[best]))} of integration cost within "
+        f"the scan, at a cost ratio of {ratio[best]:g} ({limits})"
         if bearable[best] > 0
         else f"A hybrid nowhere costs less than the better single technology ({limits})"
     )
     figure, axes = new_figure(title, table.not_evaluable)
-    axes.fill_between(ratio, bearable, color=GREEN, alpha=0.25)
-    axes.plot(ratio, bearable, "-o", color=GREEN, markersize=5, clip_on=False)
-    if ratio[0] < ratio[-1]:
-        axes.set_xlim(ratio[0], ratio[-1])
+    # Between the ratios of the scan nothing was computed.
+    axes.vlines(ratio, 0, bearable, color=GREEN, linewidth=3)
+    axes.plot(ratio, bearable, "o", color=GREEN, markersize=6, clip_on=False)
     axes.set_ylim(0, max(0.01, 1.5 * float(bearable.max())))
     _single_winners(axes, table)
-    if bearable[best] > 0:
-        axes.text(ratio[best], bearable[best] / 3, "hybrid", ha="center", color=INK)
     axes.yaxis.set_major_formatter(PercentFormatter(1, symbol=f"{NBSP}%"))
     axes.set_xlabel(f"cost of {table.challenger} over {table.reference}, per kW and per kWh")
     axes.set_ylabel("integration cost of the hybrid")
