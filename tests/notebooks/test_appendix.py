@@ -103,7 +103,7 @@ def test_break_even_stands_on_the_frozen_scans(tmp_path: Path) -> None:
         assert numbers[name]["layer"] == "constructed", name
     assert value(numbers, "breakeven.supply_cap_kw") == pytest.approx(100)
     assert value(numbers, "breakeven.least_slack.points") == 6
-    assert value(numbers, "breakeven.same_values.points") == 2 * 2 * 2
+    assert value(numbers, "breakeven.same_values.points") == 2 * 2
     assert value(numbers, "breakeven.same_values.largest_difference") == 0
     assert value(numbers, "breakeven.hybrid.challenger_power_to_energy_per_h") == 0.25
     assert value(numbers, "breakeven.hybrid.challenger_eta") == 0.95
